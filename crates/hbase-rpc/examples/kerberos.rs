@@ -1,5 +1,5 @@
-//! Counts the rows of a table of a cluster with Kerberos, by the ticket of `kinit`: `MASTER_HOST:PORT TABLE
-//! hbase/_HOST@REALM`.
+//! Counts the rows of a table in a cluster with Kerberos, by the ticket of `kinit`. Arguments:
+//! `MASTER_HOST:PORT TABLE hbase/_HOST@REALM`.
 #![expect(clippy::print_stdout, reason = "it prints a number")]
 
 use hbase_rpc::{Client, ClientOptions, ConnectionOptions, Kerberos, Scan};

@@ -1,6 +1,8 @@
-//! Puts a cell and gets it: `cargo run -p hbase-rpc --example put_get -- MASTER_HOST:PORT TABLE FAMILY ROW VALUE`.
+//! Puts a cell and gets it:
+//! `cargo run -p hbase-rpc --example put_get -- MASTER_HOST:PORT TABLE FAMILY ROW VALUE`.
 //!
-//! It creates nothing. The table has to be there, as by `create 'TABLE', 'FAMILY'` in the shell of HBase.
+//! The example creates nothing: the table must be there, as by `create 'TABLE', 'FAMILY'` in the
+//! shell of HBase.
 #![expect(clippy::print_stdout, reason = "it prints what it got")]
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -19,7 +21,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         row: row.clone().into(),
         family: family.clone().into(),
         qualifier: "value".into(),
-        // Ours, so that a put that is sent twice is the same one.
+        // The caller's own time, so a put that is sent twice is the same put.
         timestamp: i64::try_from(now)?,
         kind: CellType::Put,
         value: value.into(),

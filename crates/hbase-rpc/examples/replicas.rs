@@ -1,5 +1,5 @@
-//! Reads a table again and again, for so many seconds, by its replicas where its primaries do not answer: `HOST:PORT
-//! TABLE SECONDS`.
+//! Reads a table again and again, for so many seconds, by its replicas if the primaries do not
+//! answer. Arguments: `HOST:PORT TABLE SECONDS`.
 #![expect(clippy::print_stdout, reason = "it prints rows")]
 
 use std::time::{Duration, Instant};

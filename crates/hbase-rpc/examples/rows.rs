@@ -1,4 +1,5 @@
-//! Prints the rows of a table: `cargo run -p hbase-rpc --example rows -- MASTER_HOST:PORT TABLE [ROWS]`.
+//! Prints the rows of a table:
+//! `cargo run -p hbase-rpc --example rows -- MASTER_HOST:PORT TABLE [ROWS]`.
 #![expect(clippy::print_stdout, reason = "it prints rows")]
 
 use hbase_rpc::{Client, ClientOptions, Scan};

@@ -1,4 +1,5 @@
-//! Many rows at once: gets, puts, deletes and compare-and-sets, one call a server, each action tried again by itself.
+//! Batches of many rows: gets, puts, deletes and compare-and-sets, in calls by server. Each action
+//! is tried again by itself.
 
 mod call;
 mod item;
@@ -17,11 +18,11 @@ use crate::regions::{Address, Region, Regions};
 use crate::retry::Retry;
 use crate::{Answer, Cell, Client, Error, Service};
 
-/// So many calls of one batch are under way at once.
+/// The most calls of one batch under way at once.
 const CALLS_MAX: usize = 16;
 
 impl Client {
-    /// Some columns of a row.
+    /// Reads some columns of a row.
     ///
     /// # Errors
     /// [`Error`].
@@ -30,10 +31,11 @@ impl Client {
         Ok(rows.into_iter().next().unwrap_or_default())
     }
 
-    /// Some columns of each of these rows, in their order. What is asked for `last`, of some table, is read after all of them.
+    /// Reads some columns of each of these rows, in their order. `last`, a get of some table, is
+    /// read after all of them.
     ///
     /// # Errors
-    /// [`Error`], where one of them cannot be read.
+    /// [`Error`] if one of the rows cannot be read.
     pub async fn get_many(
         &self,
         table: &str,
@@ -43,11 +45,11 @@ impl Client {
         self.batch(table, gets, last).await
     }
 
-    /// Makes changes, in no order. Those that fail are tried again, each by itself. What is asked for `last`, of some table,
-    /// is read after all were made.
+    /// Makes changes, in no order. Failed changes are tried again, each by itself. `last`, a get of
+    /// some table, is read after all changes were made.
     ///
     /// # Errors
-    /// [`Error`], where one of them could not be made; others may have been.
+    /// [`Error`] if one of the changes could not be made; others may have been.
     pub async fn mutate_many(
         &self,
         table: &str,
@@ -57,11 +59,11 @@ impl Client {
         Ok(self.batch(table, mutations, last).await?.1)
     }
 
-    /// Compares and changes, each row in one step that nothing comes between, in no order among them. None is sent twice that
-    /// may have been done: that one is [`Checked::Unknown`].
+    /// Compares and changes each row in one atomic step, in no order among rows. A check that may
+    /// have been executed is never sent twice: its outcome is [`Checked::Unknown`].
     ///
     /// # Errors
-    /// [`Error`], where one of them cannot be tried; others may have been done.
+    /// [`Error`] if one of the checks cannot be tried; others may have been executed.
     pub async fn check_and_mutate_many(
         &self,
         table: &str,
@@ -135,7 +137,7 @@ impl Client {
         Ok((outcomes.into_iter().flatten().collect(), of_last))
     }
 
-    /// What is asked of whom, and an error where the region of an item is on its way.
+    /// Returns the calls for the items left, and an error if the region of an item is on its way.
     async fn calls<'a, I: Item>(
         &self,
         items: &[I],
@@ -170,7 +172,7 @@ impl Client {
             }
             calls.push(call);
         }
-        // Asked for with the only call there is, where it is the same server that knows.
+        // `last` joins the only call there is, if the same server has its region.
         if let ([call], Some((table, get))) = (&mut calls[..], last)
             && failure.is_none()
             && let Ok(regions) = self.regions(table).await

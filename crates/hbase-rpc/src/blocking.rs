@@ -1,4 +1,4 @@
-//! The same for callers that wait: each call blocks its thread until it is answered.
+//! A client for callers that wait: each call blocks its thread until the answer comes.
 
 use std::io;
 use std::time::Duration;
@@ -11,26 +11,26 @@ use crate::{
     Cell, CheckAndMutate, Checked, ClientOptions, Error, Get, Mutation, PageOptions, Pages, Range, Read,
 };
 
-/// A cluster, asked from threads. Calls may be made from many at once, but from no asynchronous task, which they would keep
-/// from going on.
+/// A client of one cluster for threads. Many threads may call at once, but no asynchronous task
+/// may, since a call blocks the task's thread.
 #[derive(Debug)]
 pub struct Client {
     client: crate::Client,
-    /// Its one thread moves what comes and goes; the callers' threads do the rest.
+    /// The runtime's one thread moves bytes; the callers' threads do the rest.
     runtime: Option<Runtime>,
 }
 
 impl Drop for Client {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            // What is under way belongs to nobody any more. To wait for it is not allowed where tasks run.
+            // Calls under way have no caller any more, and tasks must not wait for their end.
             runtime.shutdown_background();
         }
     }
 }
 
 impl Client {
-    /// As [`crate::Client::new`].
+    /// Creates a client, as [`crate::Client::new`].
     ///
     /// # Errors
     /// Where the system gives no thread.
@@ -44,7 +44,7 @@ impl Client {
         self.runtime.as_ref().expect("it is there until the client is dropped").block_on(task)
     }
 
-    /// How many connections are open.
+    /// Returns the number of open connections.
     #[must_use]
     pub fn n_open(&self) -> usize {
         self.client.n_open()
@@ -98,7 +98,7 @@ impl Client {
     /// As [`crate::Client::pages`].
     ///
     /// # Errors
-    /// [`Error`], and the first of `visit`.
+    /// [`Error`], and the first error of `visit`.
     pub fn pages<E: From<Error>>(
         &self,
         table: &str,
@@ -121,7 +121,7 @@ impl Client {
     /// As [`crate::Timeline::pages`].
     ///
     /// # Errors
-    /// [`Error`], and the first of `visit`.
+    /// [`Error`], and the first error of `visit`.
     pub fn timeline_pages<E: From<Error>>(
         &self,
         table: &str,

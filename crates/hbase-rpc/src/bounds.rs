@@ -1,22 +1,22 @@
-//! Bounds on what an answer unfolds to: two of its bytes may be an empty message, which takes a hundred in memory. Those are
-//! counted before any room is made for them.
+//! Bounds on the memory of an answer: two of its bytes may be an empty message, which takes a
+//! hundred bytes in memory. Messages are counted before any room is made for them.
 
 use prost::Message;
 
 use crate::messages::MultiRequest;
 use crate::{Answer, Error};
 
-/// The longest answer that tells where `hbase:meta` is, or which master is active, in bytes.
+/// The longest answer that names the server of `hbase:meta` or the active master, in bytes.
 pub(crate) const REGISTRY_LEN_MAX: usize = 64 << 10;
 
 /// The longest description of a table, in bytes.
 pub(crate) const SCHEMA_LEN_MAX: usize = 256 << 10;
 
 impl Answer {
-    /// What it says, where that has at most so many bytes.
+    /// Decodes the message, if not longer than `len_max` bytes.
     ///
     /// # Errors
-    /// [`Error::Protocol`] where it has more, or is no such message.
+    /// [`Error::Protocol`] if the message is longer, or is no such message.
     pub(crate) fn short_message<M: Message + Default>(&self, len_max: usize) -> Result<M, Error> {
         let len = self.bytes().len();
         if len > len_max {
@@ -25,10 +25,10 @@ impl Answer {
         self.message()
     }
 
-    /// Whether it has no more results than were asked for, as a `MultiResponse`.
+    /// Checks that this `MultiResponse` has no more results than were asked for.
     ///
     /// # Errors
-    /// [`Error::Protocol`] where it has more.
+    /// [`Error::Protocol`] if there are more.
     pub(crate) fn check_results(&self, request: &MultiRequest) -> Result<(), Error> {
         let more = || Error::Protocol("an answer with more results than were asked for".to_owned());
         let mut asked = request.regions.iter();
@@ -42,7 +42,8 @@ impl Answer {
     }
 }
 
-/// The messages that are the field 1 of a message. It ends where the message cannot be read, which its decoder says.
+/// Iterates over the messages in field 1 of a message, up to the first unreadable bytes, which the
+/// decoder reports.
 fn nested(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         loop {

@@ -1,22 +1,24 @@
-//! Cells, as HBase's `KeyValueCodec` writes them: for each its length, then
+//! The encoding of cells by HBase's `KeyValueCodec`: for each cell its length, then
 //!
 //! ```text
-//! u32 key length  u32 value length  u16 row length  row  u8 family length  family  qualifier  i64 time  u8 type  value
+//! u32 key length  u32 value length
+//! u16 row length  row  u8 family length  family  qualifier  i64 time  u8 type
+//! value
 //! ```
 //!
-//! All big-endian; the key is all from the length of the row to the type.
+//! All numbers are big-endian; the key is the second line, from the row length to the type.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-/// What a cell does.
+/// The type of a cell: a value, or a tombstone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum CellType {
-    /// Has a value.
+    /// Holds a value.
     Put = 4,
     /// Hides the version of its time.
     Delete = 8,
-    /// Hides all versions up to its time.
+    /// Hides all versions of its column up to its time.
     DeleteColumn = 12,
     /// Hides all columns of its family up to its time.
     DeleteFamily = 14,
@@ -34,44 +36,45 @@ impl CellType {
     }
 }
 
-/// A cell. Its parts share the memory of the answer that it came in.
+/// A cell. The parts of a received cell share the memory of the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// At most 32,767 bytes.
+    /// The key of the row, at most 32,767 bytes.
     pub row: Bytes,
-    /// At most 127 bytes.
+    /// The family, at most 127 bytes.
     pub family: Bytes,
-    /// Any bytes.
+    /// The name of the column within the family: any bytes.
     pub qualifier: Bytes,
-    /// Milliseconds since 1970, or what the writer takes for them.
+    /// The version: milliseconds since 1970, or another number chosen by the writer.
     pub timestamp: i64,
-    /// What it does.
+    /// The type.
     pub kind: CellType,
-    /// Any bytes.
+    /// The value: any bytes.
     pub value: Bytes,
 }
 
-/// The newest there can be: in a request the server's own time stands for it.
+/// The greatest time, which stands for the server's own time in a request.
 pub const LATEST: i64 = i64::MAX;
 
-/// Length of row, of family, time and type.
+/// Bytes of a key besides row, family and qualifier: two lengths, time and type.
 const KEY_FIXED: usize = 2 + 1 + 8 + 1;
 const ROW_MAX: usize = i16::MAX as usize;
 const FAMILY_MAX: usize = i8::MAX as usize;
 
-/// Bytes that are no cells.
+/// The reason bytes are no cell, or a cell cannot be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellError {
-    /// Something says that it is longer than what there is.
+    /// A length does not fit the bytes that are there.
     Length,
-    /// A type that no cell here has.
+    /// The type is none of [`CellType`].
     Type(u8),
-    /// A row or family is longer than HBase allows, or all is longer than can be written.
+    /// A row or family is longer than HBase allows, or the whole is longer than its length field
+    /// can say.
     TooLong,
 }
 
 impl Cell {
-    /// Appends it to a block.
+    /// Appends the encoded cell to a block.
     ///
     /// # Errors
     /// [`CellError::TooLong`]; then nothing is appended.
@@ -98,7 +101,7 @@ impl Cell {
         Ok(())
     }
 
-    /// One whole cell.
+    /// Decodes one whole cell, without the length before it.
     fn decode(mut bytes: Bytes) -> Result<Self, CellError> {
         let (key_len, value_len) = (take_u32(&mut bytes)?, take_u32(&mut bytes)?);
         let mut key = take(&mut bytes, key_len)?;
@@ -118,23 +121,23 @@ impl Cell {
     }
 }
 
-/// The cells of a block, one after another. What is no cell ends it.
+/// Iterator over the cells of a block, which ends after the first error.
 #[derive(Clone, Debug, Default)]
 pub struct Cells(Bytes);
 
 impl Cells {
-    /// Those of a block, which is not copied.
+    /// Creates an iterator over a block, which is not copied.
     #[must_use]
     pub fn new(block: Bytes) -> Self {
         Self(block)
     }
 
-    /// Takes off so many, which are all that is decoded: a result says how many cells of the block are its own.
+    /// Takes and decodes the next `n` cells only: a result names the number of its own cells.
     ///
     /// # Errors
-    /// [`CellError`], also where there are fewer.
+    /// [`CellError`], also if fewer cells are left.
     pub fn take_n(&mut self, n: usize) -> Result<Vec<Cell>, CellError> {
-        // The peer's count is not what room is made for.
+        // Room is bounded by the bytes that are there, not by the peer's count.
         let mut cells = Vec::with_capacity(n.min(self.0.len() / (12 + KEY_FIXED)));
         for _ in 0..n {
             cells.push(self.next().ok_or(CellError::Length)??);
@@ -219,7 +222,7 @@ mod tests {
             prop_assert_eq!(left.take_n(1), Err(CellError::Length));
         }
 
-        /// Whatever a peer sends: no panic, and no more cells than there are bytes for.
+        /// Arbitrary bytes and damaged cells cause no panic, for any count.
         #[test]
         fn any_bytes(mut bytes in proptest::collection::vec(any::<u8>(), 0..200), n in any::<usize>(),
             cell in cell(), at in any::<prop::sample::Index>()) {

@@ -1,4 +1,4 @@
-//! A cluster: the connections to its servers, and calls that find their way.
+//! The client of a cluster: connections to its servers, and calls that find their way.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -21,24 +21,27 @@ use crate::slots::Slots;
 use crate::timeline::Consistency;
 use crate::{Answer, Cell, Connection, ConnectionOptions, Error, Get, Service};
 
-/// How a cluster is asked.
+/// Options of a [`Client`].
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
-    /// For each connection.
+    /// Options of each connection.
     pub connection: ConnectionOptions,
-    /// How many connections there are to each server. Each carries many calls.
+    /// The number of connections to each region server, at least one. Each carries many calls.
     pub n_connections: usize,
-    /// How long one call may take on a server.
+    /// The deadline of one call to one server.
     pub call_timeout: Duration,
-    /// How long a call is tried again in which nothing goes on: while a region moves, or a server restarts.
+    /// The longest time that a call is repeated without progress: while a region moves, or a server
+    /// restarts.
     pub patience: Duration,
-    /// The same as long as no server has ever answered: an address that is mistyped should not be waited for.
+    /// The same limit, if shorter, as long as no server has ever answered: nothing is gained by
+    /// waiting for a mistyped address.
     pub first_patience: Duration,
-    /// How long the primary of a region is waited for before a replica is asked, too: of gets by [`Client::timeline`].
+    /// The time to wait for the primary of a region before a replica is asked as well, in gets by
+    /// [`Client::timeline`].
     pub primary_get_timeout: Duration,
-    /// The same of scans and pages.
+    /// The same time in scans and pages.
     pub primary_scan_timeout: Duration,
-    /// Is told of servers that are waited for.
+    /// Listener for calls that wait for a server.
     pub watch: Option<Arc<dyn Watch>>,
 }
 
@@ -50,7 +53,7 @@ impl Default for ClientOptions {
             call_timeout: Duration::from_secs(20),
             patience: Duration::from_secs(120),
             first_patience: Duration::from_secs(5),
-            // As HBase's own client has them.
+            // The defaults of HBase's own client.
             primary_get_timeout: Duration::from_millis(10),
             primary_scan_timeout: Duration::from_secs(1),
             watch: None,
@@ -58,10 +61,11 @@ impl Default for ClientOptions {
     }
 }
 
-/// A connection's server, what it is asked for, and which of several to the same one it is.
+/// Server and service of a connection, and its number among those to the same server.
 type Lane = (Address, Service, usize);
 
-/// A cluster. Share it between tasks: all use the same connections, and what is looked up for one is known to all.
+/// A client of one cluster. Tasks share it: all of them use the same connections, and a look-up for
+/// one task serves all.
 #[derive(Debug)]
 pub struct Client {
     masters: Vec<Address>,
@@ -70,30 +74,33 @@ pub struct Client {
     next_lane: AtomicUsize,
     tables: Slots<String, Regions>,
     n_look_ups: AtomicU64,
-    /// Servers that have told where `hbase:meta` is or had regions: where the masters are gone, they know, too.
+    /// Servers of looked-up regions: if the masters are gone, these know the place of `hbase:meta`,
+    /// too.
     known: Mutex<Vec<Address>>,
     has_answered: AtomicBool,
-    /// Tables whose primaries did not answer a reader that replicas may answer, and when they are to be looked up anew.
+    /// Tables with a primary that did not answer a timeline read, and the time of their next
+    /// look-up.
     suspects: Mutex<HashMap<String, Instant>>,
 }
 
-/// So many servers are asked where `hbase:meta` is, besides the masters.
+/// The most servers asked for the place of `hbase:meta` besides the masters.
 const KNOWN_MAX: usize = 8;
 
-/// A number for the n-th call: callers that ask servers in turn would else meet only some lanes of each.
+/// Returns a scattered number for the n-th call: by `n` alone, callers that ask servers in turn
+/// would meet only some lanes of each.
 fn spread(n: usize) -> usize {
-    // By the golden ratio, so that every second one, or third, comes to all lanes, too.
+    // By the golden ratio, every second number, or every third, reaches all lanes, too.
     ((n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) as usize
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What they guard is whole between any two steps.
+    // The guarded data is consistent between any two steps.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Client {
-    /// The cluster of some masters. Region servers may be named, too: they know where the rest is. One of them must answer
-    /// when the cluster is first asked.
+    /// Creates a client for the cluster of some masters. Region servers may be named, too: they
+    /// know the place of `hbase:meta`. One of the named servers must answer the first call.
     #[must_use]
     pub fn new(masters: Vec<Address>, options: ClientOptions) -> Self {
         Self {
@@ -109,23 +116,24 @@ impl Client {
         }
     }
 
-    /// The rows of a scan, page by page, from whichever regions have them.
+    /// Returns a scanner for the rows of `scan`, page by page, across regions.
     #[must_use]
     pub fn scan(&self, table: &str, scan: Scan) -> Scanner<'_> {
         Scanner::new(self, table, scan, Consistency::Strong)
     }
 
-    /// How many connections are open.
+    /// Returns the number of open connections.
     #[must_use]
     pub fn n_open(&self) -> usize {
         self.connections.count(Connection::is_open)
     }
 
-    /// How often the regions of a table were looked up in `hbase:meta`.
+    /// Returns the number of look-ups of a table in `hbase:meta` so far.
     ///
-    /// A region's name has the time at which the region was made, and a server answers only for regions that it has by
-    /// that name. So as long as this number stays, calls read and write the tables that were there when `hbase:meta` was
-    /// last read. A table that was dropped and created again since is looked up first, which is counted.
+    /// The name of a region has the time of the region's creation, and a server answers only for
+    /// regions it has by that name. So while this number stays the same, calls read and write the
+    /// tables that existed when `hbase:meta` was last read. A table dropped and created again since
+    /// is looked up first, and the look-up is counted.
     #[must_use]
     pub fn n_look_ups(&self) -> u64 {
         self.n_look_ups.load(Ordering::Acquire)
@@ -148,16 +156,16 @@ impl Client {
         if self.has_answered.load(Ordering::Relaxed) { patience } else { first_patience.min(patience) }
     }
 
-    /// Makes the next call look up where the table is, unless that has been done since `regions` were.
+    /// Makes the next call look up the regions of a table, unless a look-up has replaced `regions`.
     pub(crate) fn forget(&self, table: &str, regions: Option<&Arc<Regions>>) {
         match regions {
             Some(regions) => self.tables.forget(table, |found| Arc::ptr_eq(found, regions)),
-            // The look-up failed, so where `hbase:meta` is may have changed.
+            // The look-up failed, so `hbase:meta` may have moved.
             None => self.tables.forget(META, |_| true),
         }
     }
 
-    /// Asks a server once.
+    /// Makes one call to a server, without a retry.
     pub(crate) async fn call_at(
         &self,
         server: &Address,
@@ -174,7 +182,8 @@ impl Client {
         outcome
     }
 
-    /// Tells a server in passing that a scan is not gone on with. It would forget it by itself after a minute.
+    /// Tells a server in passing to close a scan, which the server would otherwise forget after a
+    /// minute.
     pub(crate) fn close_scanner(&self, server: &Address, id: u64) {
         let lane = (server.clone(), Service::Client, 0);
         let connection = self.connections.get(&lane);
@@ -201,19 +210,20 @@ impl Client {
         self.connections.get_or_make((server.clone(), service, lane), Connection::is_open, open).await
     }
 
-    /// The regions of a table, as far as is known.
+    /// Returns the regions of a table, remembered or looked up.
     ///
     /// # Errors
-    /// [`Error::Remote`] of class `TableNotFoundException` where there is no such table, and what the look-up meets.
+    /// [`Error::Remote`] of class `TableNotFoundException` if there is no such table, and the
+    /// errors of the look-up.
     pub(crate) async fn regions(&self, table: &str) -> Result<Arc<Regions>, Error> {
-        // One looks it up, and the others wait for that.
+        // One caller looks the table up, and the others wait.
         let look_up = async || {
             if table == META { self.look_up_meta().await } else { Box::pin(self.look_up(table)).await }
         };
         self.tables.get_or_make(table.to_owned(), |_| true, look_up).await
     }
 
-    /// Remembers what was looked up of a table.
+    /// Remembers looked-up regions of a table.
     pub(crate) fn replace(&self, table: &str, regions: Regions) -> Arc<Regions> {
         self.tables.replace(table.to_owned(), regions)
     }
@@ -227,7 +237,7 @@ impl Client {
             rows.extend(page);
         }
         let regions = Regions::of_meta(&rows)?;
-        // Before a call goes to one of them.
+        // Before a call goes to one of these regions.
         self.n_look_ups.fetch_add(1, Ordering::Release);
         if regions.is_empty() && self.is_enabled(table).await?.is_none() {
             return Err(Error::remote("TableNotFoundException", table));
@@ -241,7 +251,7 @@ impl Client {
         Ok(regions)
     }
 
-    /// Whether a table is enabled or about to be, `None` where there is no such table.
+    /// Returns true if a table is enabled or about to be, `None` if there is no such table.
     pub(crate) async fn is_enabled(&self, table: &str) -> Result<Option<bool>, Error> {
         if table == META {
             return Ok(Some(true));
@@ -256,7 +266,7 @@ impl Client {
         Ok(Some([ENABLED, ENABLING].contains(&state.state)))
     }
 
-    /// Where `hbase:meta` is, as a master says, or another server.
+    /// Looks up the server of `hbase:meta`, at a master or another known server.
     async fn look_up_meta(&self) -> Result<Regions, Error> {
         let request = GetMetaRegionLocationsRequest {};
         let answer: GetMetaRegionLocationsResponse =
@@ -266,7 +276,7 @@ impl Client {
         Ok(Regions::of_meta_itself(address(&server)?))
     }
 
-    /// The first answer of the servers that are known.
+    /// Returns the first answer of the masters and the other known servers, asked in turn.
     async fn ask_registry<M: Message + Default>(
         &self,
         method: &str,
@@ -283,10 +293,11 @@ impl Client {
         Err(error)
     }
 
-    /// For how long the cells of a family stay, `None` for good.
+    /// Returns the time to live of a family's cells, `None` if they never expire.
     ///
     /// # Errors
-    /// [`Error::Remote`] of class `TableNotFoundException` or `NoSuchColumnFamilyException` where it is not there.
+    /// [`Error::Remote`] of class `TableNotFoundException` or `NoSuchColumnFamilyException` if
+    /// there is no such table or family, and the errors of the calls.
     pub async fn time_to_live(&self, table: &str, family: &[u8]) -> Result<Option<Duration>, Error> {
         let mut retry = Retry::new(self, table);
         loop {

@@ -1,4 +1,4 @@
-//! One connection to one server, on which many calls are under way at once.
+//! A connection to one server, with many calls under way at once.
 
 mod writer;
 
@@ -21,21 +21,23 @@ use self::writer::Writer;
 use crate::frame::{self, Answer, Service};
 use crate::{Error, RemoteError};
 
-/// How a connection is opened.
+/// Options of a [`Connection`].
 #[derive(Clone, Debug)]
 pub struct ConnectionOptions {
-    /// Who asks, by name alone: the server must be set up to believe it.
+    /// The name of the caller, which the server must be configured to believe.
     pub user: String,
-    /// How long to wait for the server to take the connection.
+    /// The longest wait for each step of opening: TCP, the handshake of TLS, the ticket of
+    /// Kerberos.
     pub connect_timeout: Duration,
-    /// The longest answer that is taken, in bytes: what a peer announces is not what room is made for.
+    /// The longest answer that is taken, in bytes. Room is made for received bytes, not for
+    /// announced ones.
     pub answer_len_max: usize,
-    /// The longest request, in bytes; servers take 256 MiB unless they were told otherwise.
+    /// The longest request, in bytes; servers take 256 MiB unless configured otherwise.
     pub request_len_max: usize,
     /// TLS, where the servers speak it.
     #[cfg(feature = "tls")]
     pub tls: Option<crate::Tls>,
-    /// Kerberos, where the servers want it: then its ticket says who asks, and not `user`.
+    /// Kerberos, where the servers want it: then the ticket names the caller, in place of `user`.
     #[cfg(feature = "kerberos")]
     pub kerberos: Option<crate::Kerberos>,
 }
@@ -55,20 +57,22 @@ impl Default for ConnectionOptions {
     }
 }
 
-/// So many bytes are read at once, and room for so many is made before they have come.
+/// The bytes read at once, and the most room made before bytes have come.
 const READ_LEN: usize = 64 << 10;
 
-/// An idle connection is tried after a minute: what a firewall forgot meanwhile, or a machine that lost its power, is
-/// known before the next call waits for it.
+/// Probes of an idle connection after a minute: one that a firewall has forgotten, or one to a
+/// machine without power, is found broken before the next call waits for it.
 const KEEP_ALIVE: TcpKeepalive = TcpKeepalive::new()
     .with_time(Duration::from_secs(60))
     .with_interval(Duration::from_secs(10))
     .with_retries(3);
 
-/// The greatest id of a call: servers take ids as signed, and say what concerns the connection under negative ones.
+/// The greatest id of a call: servers take ids as signed, and send news of the connection itself
+/// under negative ids.
 const ID_MAX: u32 = i32::MAX as u32;
 
-/// A connection. Calls may be made from many tasks at once; dropping it gives up those that are under way.
+/// A connection to one server. Many tasks may call at once; dropping the connection gives up calls
+/// under way.
 pub struct Connection {
     calls: Arc<Calls>,
     writer: Arc<Writer>,
@@ -96,20 +100,20 @@ struct Calls(Mutex<State>);
 struct State {
     last_id: u32,
     waiting: HashMap<u32, oneshot::Sender<Result<Answer, Error>>>,
-    /// Why there can be no more.
+    /// The reason no more calls can begin.
     closed: Option<Closed>,
-    /// How often something has come from the server.
+    /// The number of answers that have come from the server.
     n_heard: u64,
 }
 
-/// Why a connection carries no more calls.
+/// The reason a connection carries no more calls.
 #[derive(Clone, Debug)]
 enum Closed {
-    /// It broke, or what came was no answer.
+    /// The connection broke, or the server sent bytes that are no answer.
     Broken(io::ErrorKind, String),
-    /// The server does not want to be asked by us.
+    /// The server refuses this caller.
     Refused(RemoteError),
-    /// One of the two does not trust the other.
+    /// One of the two sides does not trust the other.
     Tls(String),
 }
 
@@ -127,11 +131,11 @@ impl Closed {
 
 impl Calls {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // What is in it is whole between any two steps.
+        // The guarded data is consistent between any two steps.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call with an id that no other one under way has.
+    /// Begins a call, with an id that no other call under way has.
     fn begin(&self) -> Result<(u32, oneshot::Receiver<Result<Answer, Error>>), Error> {
         let mut state = self.lock();
         if let Some(closed) = &state.closed {
@@ -149,9 +153,10 @@ impl Calls {
         Ok((id, receiver))
     }
 
-    /// An answer without a caller is to a call that was given up.
+    /// Hands an answer to its caller. An answer without a caller belongs to a call that was given
+    /// up.
     fn end(&self, id: u32, outcome: Result<Answer, RemoteError>) {
-        // Of a server that has taken no call yet, and will take none.
+        // From a server that has taken no call yet, and will take none.
         if let (Err(remote), true) = (&outcome, id > ID_MAX) {
             return self.close(Closed::Refused(remote.clone()));
         }
@@ -180,7 +185,7 @@ impl Calls {
     }
 }
 
-/// Whether it is not the system that failed, nor the other end that went away.
+/// Returns true if TLS failed, rather than the system or the other end.
 fn is_of_tls(error: &io::Error) -> bool {
     #[cfg(feature = "tls")]
     let is = |inner: &(dyn std::error::Error + Send + Sync + 'static)| inner.is::<rustls::Error>();
@@ -202,10 +207,11 @@ impl Drop for UnderWay<'_> {
 }
 
 impl Connection {
-    /// Connects to a server. Its service and the caller's name hold for all calls.
+    /// Connects to a server. The service and the caller's name hold for all calls.
     ///
     /// # Errors
-    /// [`Error::Connection`] and [`Error::Deadline`].
+    /// [`Error::Connection`] and [`Error::Deadline`]; [`Error::Tls`], [`Error::Kerberos`] and
+    /// [`Error::Protocol`] where TLS or Kerberos is used.
     pub async fn open(
         address: (&str, u16),
         service: Service,
@@ -229,7 +235,7 @@ impl Connection {
         Self::to(address.0, stream, service, options).await
     }
 
-    /// Over a stream to a host, which is shown a ticket where that is wanted.
+    /// Opens a connection over a stream to a host, which is shown a ticket if one is wanted.
     #[cfg_attr(
         not(feature = "kerberos"),
         expect(unused_variables, reason = "only a ticket is for a host of a certain name")
@@ -250,10 +256,10 @@ impl Connection {
         Self::over(stream, service, options).await
     }
 
-    /// Over a stream that is open, as one of TLS.
+    /// Opens a connection over an open stream, such as one of TLS.
     ///
     /// # Errors
-    /// [`Error::Connection`] where the beginning cannot be written.
+    /// [`Error::Connection`] if the preamble cannot be written.
     pub async fn over(
         stream: impl AsyncRead + AsyncWrite + Send + 'static,
         service: Service,
@@ -289,13 +295,13 @@ impl Connection {
         Ok(Self { calls, writer, options, tasks })
     }
 
-    /// Whether a call can be made still.
+    /// Returns true if calls can still be made.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.calls.lock().closed.is_none()
     }
 
-    /// Asks, and waits for the answer. The server is told of the deadline, too.
+    /// Makes a call, and waits for the answer. The server is told the deadline, too.
     ///
     /// # Errors
     /// [`Error`].
@@ -312,7 +318,7 @@ impl Connection {
         let request = frame::request(id, method, param, cells, deadline, self.options.request_len_max)?;
         let asked = async {
             if let Err(error) = self.writer.send(request).await {
-                // The answer says so.
+                // The waiting answer reports the error.
                 self.calls.break_off(&error);
             }
             answer.await
@@ -321,7 +327,7 @@ impl Connection {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) => Err(Error::Connection { source: io::ErrorKind::BrokenPipe.into(), was_sent: true }),
             Err(_) => {
-                // Not even to other calls: the other end is gone, and has not said so.
+                // No answer to any other call either: the other end is gone without a word.
                 if self.calls.lock().n_heard == n_heard {
                     self.calls.break_off(&io::ErrorKind::TimedOut.into());
                 }
@@ -331,7 +337,7 @@ impl Connection {
     }
 }
 
-/// Reads answers until that fails.
+/// Reads answers until that fails, and returns the error.
 async fn read_all(read: impl AsyncRead + Unpin, calls: &Calls, len_max: usize) -> io::Error {
     let mut read = BufReader::with_capacity(READ_LEN, read);
     loop {

@@ -1,68 +1,71 @@
-//! What goes wrong, and what is to be done about it.
+//! The errors of calls, and the reaction to each.
 
 use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// Why a call has no answer.
+/// The reason a call has no answer.
 #[derive(Debug)]
 pub enum Error {
-    /// The connection failed, or was closed. Whether the server has done what it was asked is not known, unless
+    /// The connection failed, or was closed. The server may have executed the request, unless
     /// `was_sent` is false.
     Connection {
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
-        /// Whether a part of the request may have reached the server.
+        /// True if a part of the request may have reached the server.
         was_sent: bool,
     },
-    /// No answer came in this time. Whether the server has done what it was asked is not known.
+    /// No answer came within this time. The server may have executed the request.
     Deadline(Duration),
     /// The server answered with an exception.
     Remote(RemoteError),
-    /// The server sent what is no answer of this protocol. The connection is given up.
+    /// The server sent bytes that are no answer of this protocol. The connection is given up.
     Protocol(String),
-    /// The two sides do not trust each other, or one of them does not speak TLS: what the library said.
+    /// The two sides do not trust each other, or one of them does not speak TLS: the message of the
+    /// TLS library.
     Tls(String),
-    /// The server was shown no ticket of Kerberos, or does not take part in it: what there is to do.
+    /// No ticket of Kerberos could be had for this server, or the server uses Kerberos differently
+    /// or not at all: the reason, and a remedy where there is one.
     Kerberos(String),
-    /// The request is longer than a server takes, or than its length can be written.
+    /// The request, of this length in bytes, exceeds the bound of the connection
+    /// ([`request_len_max`](crate::ConnectionOptions::request_len_max)) or of the protocol.
     TooLong(usize),
-    /// A request that HBase could not understand: it was not sent.
+    /// HBase could not understand the request, which was not sent.
     Invalid(&'static str),
-    /// It was tried again for so long, and this is what came last.
+    /// The call was repeated without progress until patience ran out.
     GaveUp {
-        /// Since anything had gone on.
+        /// The time without progress.
         waited: Duration,
-        /// What came last.
+        /// The last error.
         source: Box<Self>,
     },
 }
 
-/// An exception of the server.
+/// An exception thrown by the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteError {
     /// The Java class, with its package.
     pub class: String,
     /// The stack trace, which begins with the message.
     pub stack_trace: String,
-    /// What the server says of trying again.
+    /// True if the server says not to try again.
     pub do_not_retry: bool,
-    /// Where the region is now, if the server knows: host and port.
+    /// The present place of the region, if the server knows: host and port.
     pub moved_to: Option<(String, u16)>,
 }
 
-/// What a caller does about an error.
+/// A caller's best reaction to an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {
-    /// The server is busy: wait, then ask it again.
+    /// The server is busy: wait, then ask the same server again.
     RetryHere,
     /// The region is elsewhere, or on its way: look it up anew, then ask there.
     LookUpAgain,
-    /// It would fail again.
+    /// Another try would fail, too.
     GiveUp,
 }
 
-/// Of a server that is up and cannot take the call now. It has not done what it was asked.
+/// Exceptions of a server that is up and cannot take the call now. The request was not executed.
 const BUSY: [&str; 6] = [
     "CallQueueTooBigException",
     "CallDroppedException",
@@ -72,11 +75,11 @@ const BUSY: [&str; 6] = [
     "RetryImmediatelyException",
 ];
 
-/// Of a scan that the server knows no more: it is begun again where it was.
+/// Exceptions of a scan unknown to the server: the scan is begun again where it was.
 const FORGOTTEN: [&str; 4] =
     ["LeaseException", "OutOfOrderScannerNextException", "ScannerResetException", "UnknownScannerException"];
 
-/// Of a region that is not where it was asked for. Nothing was done there.
+/// Exceptions of a region that the asked server does not have. The request was not executed.
 const ELSEWHERE: [&str; 8] = [
     "NotServingRegionException",
     "RegionMovedException",
@@ -88,7 +91,8 @@ const ELSEWHERE: [&str; 8] = [
     "WrongRegionException",
 ];
 
-/// Of what will not change by itself. The exceptions of single actions do not say it, as those of whole calls do.
+/// Exceptions for lasting reasons. Those of single actions lack `do_not_retry`, which exceptions of
+/// whole calls have.
 const FINAL: [&str; 8] = [
     "AccessDeniedException",
     "DoNotRetryIOException",
@@ -101,26 +105,26 @@ const FINAL: [&str; 8] = [
 ];
 
 impl RemoteError {
-    /// Whether the region was not there.
+    /// Returns true if the asked server did not have the region.
     #[must_use]
     pub fn is_elsewhere(&self) -> bool {
         ELSEWHERE.contains(&self.name())
     }
 
-    /// Whether the server has certainly not done what it was asked.
+    /// Returns true if the server has certainly not executed the request.
     #[must_use]
     pub fn is_not_done(&self) -> bool {
         self.is_elsewhere() || BUSY.contains(&self.name()) || FINAL.contains(&self.name())
     }
 
-    /// The class without its package.
+    /// Returns the class without its package and outer class.
     #[must_use]
     pub fn name(&self) -> &str {
         let name = self.class.rsplit('.').next().unwrap_or(&self.class);
         name.rsplit('$').next().unwrap_or(name)
     }
 
-    /// The first line of the trace, without the class.
+    /// Returns the first line of the stack trace, without the class.
     #[must_use]
     pub fn message(&self) -> &str {
         let line = self.stack_trace.lines().next().unwrap_or_default();
@@ -131,7 +135,8 @@ impl RemoteError {
         self.name() == "AccessDeniedException" && self.message() == "Authentication is required"
     }
 
-    /// What to do about it. A class that is not known here is tried again elsewhere, unless the server says not to.
+    /// Returns the caller's best reaction. A call with an exception unknown here is tried again
+    /// after a look-up, unless the server says not to.
     #[must_use]
     pub fn advice(&self) -> Advice {
         let name = self.name();
@@ -140,7 +145,7 @@ impl RemoteError {
         } else if FINAL.contains(&name) {
             Advice::GiveUp
         } else if self.is_elsewhere() || !self.do_not_retry {
-            // The server says of a region that has moved not to ask *it* again.
+            // For a region that has moved, `do_not_retry` only rules out the *same* server.
             Advice::LookUpAgain
         } else {
             Advice::GiveUp
@@ -149,7 +154,7 @@ impl RemoteError {
 }
 
 impl Error {
-    /// What to do about it, as far as it is the server's to say.
+    /// Returns the caller's best reaction.
     #[must_use]
     pub fn advice(&self) -> Advice {
         match self {
@@ -161,7 +166,7 @@ impl Error {
         }
     }
 
-    /// Whether the server takes no caller that names itself alone: it is one with Kerberos.
+    /// Returns true if the server uses Kerberos and takes no caller with a name alone.
     #[must_use]
     pub fn wants_kerberos(&self) -> bool {
         match self {
@@ -171,14 +176,14 @@ impl Error {
         }
     }
 
-    /// An exception, as a server would throw it.
+    /// Creates an exception, as a server would throw it.
     pub(crate) fn remote(class: &str, message: &str) -> Self {
         let class = format!("org.apache.hadoop.hbase.{class}");
         let stack_trace = format!("{class}: {message}");
         Self::Remote(RemoteError { class, stack_trace, do_not_retry: false, moved_to: None })
     }
 
-    /// The same once more, for another item of the same call.
+    /// Returns a copy of the error, for another item of the same call.
     pub(crate) fn again(&self) -> Self {
         match self {
             Self::Connection { source, was_sent } => {
@@ -198,7 +203,7 @@ impl Error {
         }
     }
 
-    /// Whether the server may have done what it was asked.
+    /// Returns true if the server may have executed the request.
     #[must_use]
     pub fn may_be_done(&self) -> bool {
         match self {
@@ -227,7 +232,7 @@ impl fmt::Display for Error {
     }
 }
 
-// What is behind it is in its own words.
+// No `source`: the text of an error includes the error behind it.
 impl std::error::Error for Error {}
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
-//! An HBase within the process, for tests: a master and region servers on ports of the loopback, which speak HBase's own RPC.
+//! An HBase within the process, for tests: a master and region servers on loopback ports, which
+//! speak HBase's own RPC.
 //!
-//! It holds to HBase 2.6 in what a client can see: regions and `hbase:meta`, the order of a scan's calls, rows in pieces, what is
-//! atomic and what is not, times of cells and what hides them, and the classes of exceptions. Regions are split, merged and
-//! moved, tables disabled and dropped, and servers killed, when a test says so, also in the middle of a call; and calls go wrong
-//! in the ways that servers and networks have ([`FaultKind`]).
+//! The fake follows HBase 2.6 in everything a client can see: regions and `hbase:meta`, the order
+//! of a scan's calls, rows in pieces, the bounds of atomicity, times of cells and the deletes that
+//! hide them, and the classes of exceptions. A test splits, merges and moves regions, disables and
+//! drops tables, and kills servers, also in the middle of a call. Calls go wrong in the ways of
+//! servers and networks ([`FaultKind`]).
 //!
-//! Absent on purpose: what [`crate::Client`] does not call, access control, versions beyond one, and compactions.
+//! Absent on purpose: calls that [`crate::Client`] does not make, access control, versions beyond
+//! one, and compactions.
 
 mod calls;
 mod cluster;
@@ -32,7 +35,7 @@ use self::server::Listener;
 use self::state::State;
 use crate::regions::META_REGION;
 
-/// What is done to a cluster, from any thread; also in the middle of a call, which may have a copy of it.
+/// A handle to act on a cluster, from any thread. Actions in the middle of a call get one, too.
 #[derive(Clone, Debug)]
 pub struct Cluster(Arc<Shared>);
 
@@ -43,7 +46,7 @@ struct Shared {
     runtime: Handle,
 }
 
-/// A cluster that runs. Dropping it ends it.
+/// A running cluster. Dropping it ends the cluster.
 pub struct FakeCluster {
     cluster: Cluster,
     runtime: Option<Runtime>,
@@ -72,10 +75,11 @@ impl Drop for FakeCluster {
 }
 
 impl FakeCluster {
-    /// A master and so many region servers, at least one, without tables. The first region server has `hbase:meta`.
+    /// Starts a master and `n_servers` region servers, at least one, without tables. The first
+    /// region server has `hbase:meta`.
     ///
     /// # Panics
-    /// Where the system gives no port or no thread.
+    /// If the system gives no port or no thread.
     #[must_use]
     pub fn start(n_servers: usize) -> Self {
         let mut builder = Builder::new_multi_thread();
@@ -99,12 +103,13 @@ impl FakeCluster {
 
 const HOST: &str = "127.0.0.1";
 
-/// A test that panicked elsewhere has its own message; here the data are still good.
+/// Locks in spite of poison: a test that panicked elsewhere has its own message, and the data are
+/// still good.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An answer: a message, and the cells that go with it.
+/// An answer: a message and its cells.
 #[derive(Debug)]
 struct Reply {
     message: Vec<u8>,
@@ -127,7 +132,7 @@ struct Failure {
 }
 
 impl Failure {
-    /// Of a class of HBase, unless it has a package of its own.
+    /// Creates an exception of a class of HBase, unless `class` has a package of Java.
     fn new(class: &str, message: &str) -> Self {
         let class = match class.starts_with("java.") {
             true => class.to_owned(),
@@ -136,7 +141,7 @@ impl Failure {
         Self { class, message: message.to_owned(), is_final: false, moved_to: None }
     }
 
-    /// One that says not to try again.
+    /// Creates an exception that says not to try again.
     fn last(class: &str, message: &str) -> Self {
         Self { is_final: true, ..Self::new(class, message) }
     }

@@ -1,7 +1,7 @@
-//! What goes over the wire: a preamble, then requests and answers, each with its length before it.
+//! Frames on the wire: a preamble, then requests and answers, each after its length.
 //!
 //! ```text
-//! "HBas"  u8 version 0  u8 authentication  [what a ticket takes]  u32 length  ConnectionHeader
+//! "HBas"  u8 version 0  u8 authentication  [tokens of a ticket]  u32 length  ConnectionHeader
 //! u32 length  varint length  RequestHeader   [varint length  message]  [cells]
 //! u32 length  varint length  ResponseHeader  [varint length  message]  [cells]
 //! ```
@@ -15,9 +15,9 @@ use crate::messages::{CellBlockMeta, ConnectionHeader, RequestHeader, ResponseHe
 use crate::{Cells, Error, RemoteError};
 
 const MAGIC: &[u8] = b"HBas\0";
-/// No more than a user's name.
+/// Authentication by a user's name alone.
 const SIMPLE: u8 = 80;
-/// A ticket, by SASL with the mechanism GSSAPI.
+/// Authentication by a ticket, by SASL with the mechanism GSSAPI.
 #[cfg(feature = "kerberos")]
 const KERBEROS: u8 = 81;
 const CODEC: &str = "org.apache.hadoop.hbase.codec.KeyValueCodec";
@@ -25,11 +25,11 @@ const CODEC: &str = "org.apache.hadoop.hbase.codec.KeyValueCodec";
 /// A service of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Service {
-    /// Rows, of a region server.
+    /// Rows, on a region server.
     Client,
-    /// Where the regions are, of a master.
+    /// The location of `hbase:meta`, on a master or a region server.
     ClientMeta,
-    /// What tables are like, of the active master.
+    /// Schemas of tables, on the active master.
     Master,
 }
 
@@ -43,7 +43,7 @@ impl Service {
     }
 }
 
-/// What a connection begins with, of a user that the server believes.
+/// Returns the first bytes of a connection, for a user that the server believes.
 pub(crate) fn preamble(user: &str, service: Service) -> Bytes {
     let mut bytes = BytesMut::from(MAGIC);
     bytes.put_u8(SIMPLE);
@@ -51,13 +51,14 @@ pub(crate) fn preamble(user: &str, service: Service) -> Bytes {
     bytes.freeze()
 }
 
-/// The same of one that shows a ticket next.
+/// Returns the first bytes of a connection that shows a ticket next.
 #[cfg(feature = "kerberos")]
 pub(crate) fn preamble_of_ticket() -> Bytes {
     [MAGIC, &[KERBEROS]].concat().into()
 }
 
-/// What the requests of a connection are for. Who shows a ticket is named by that.
+/// Returns the header with the service of a connection. `user` is `None` if a ticket names the
+/// user.
 pub(crate) fn header(user: Option<&str>, service: Service) -> Bytes {
     let header = ConnectionHeader {
         user: user.map(|user| UserInformation { effective: user.to_owned() }),
@@ -70,7 +71,7 @@ pub(crate) fn header(user: Option<&str>, service: Service) -> Bytes {
     bytes.freeze()
 }
 
-/// A request, whole.
+/// Encodes a whole request.
 pub(crate) fn request(
     call_id: u32,
     method: &str,
@@ -105,9 +106,9 @@ pub(crate) fn request(
 /// The answer to a call.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// What it says, still as bytes.
+    /// The message, still encoded.
     message: Bytes,
-    /// The cells that came with it.
+    /// The cells after the message.
     pub cells: Cells,
 }
 
@@ -116,16 +117,16 @@ impl Answer {
         &self.message
     }
 
-    /// What it says.
+    /// Decodes the message.
     ///
     /// # Errors
-    /// [`Error::Protocol`] where it is no such message.
+    /// [`Error::Protocol`] if the bytes are no such message.
     pub fn message<M: Message + Default>(&self) -> Result<M, Error> {
         M::decode(self.message.clone()).map_err(|error| Error::Protocol(error.to_string()))
     }
 }
 
-/// Takes an answer apart, without the length before it: which call it is of, and what came of that.
+/// Decodes an answer, without the length before it, into the id of its call and the outcome.
 pub(crate) fn answer(mut bytes: Bytes) -> Result<(u32, Result<Answer, RemoteError>), Error> {
     let torn = |what: &str| Error::Protocol(format!("an answer whose {what} is longer than the whole"));
     let header = take_delimited(&mut bytes).ok_or_else(|| torn("header"))?;
@@ -155,13 +156,13 @@ pub(crate) fn answer(mut bytes: Bytes) -> Result<(u32, Result<Answer, RemoteErro
     Ok((call_id, Ok(Answer { message, cells: Cells::new(cells) })))
 }
 
-/// A message with its length before it.
+/// Takes a message with its length before it.
 fn take_delimited(bytes: &mut Bytes) -> Option<Bytes> {
     let len = prost::decode_length_delimiter(&mut *bytes).ok()?;
     (len <= bytes.len()).then(|| bytes.split_to(len))
 }
 
-/// The length of an answer that follows these four bytes.
+/// Returns the length of the answer that follows these four bytes.
 pub(crate) fn answer_len(mut bytes: &[u8], len_max: usize) -> Result<usize, Error> {
     let len = bytes.get_u32() as usize;
     if len > len_max {

@@ -1,15 +1,18 @@
-//! Kerberos to the servers (`hbase.security.authentication=kerberos`): a ticket is shown by SASL with the mechanism
-//! GSSAPI, RFC 4752, at the beginning of a connection.
+//! Kerberos authentication to the servers (`hbase.security.authentication=kerberos`): at the
+//! beginning of a connection the client shows a ticket by SASL with the mechanism GSSAPI, RFC 4752.
 //!
 //! ```text
-//! client: "HBas" 0 81   u32 length  token      server: i32 0  i32 length  token      as often as the ticket takes
-//!                                              server: i32 0  i32 length  wrapped: u8 protections  u24 length
-//! client: u32 length  wrapped: u8 protection  u24 0
+//! client: "HBas" 0 81
+//! client: u32 length  token                   server: i32 0  i32 length  token
+//!         as often as the ticket takes        server: i32 0  i32 length  wrapped: offer
+//! client: u32 length  wrapped: choice
+//! offer:  u8 protections  u24 length          choice: u8 protection  u24 0
 //! server, in place of a token: i32 status  i32 length  class  i32 length  message
 //! ```
 //!
-//! Only who asks is protected (`hbase.rpc.protection=authentication`), not what is asked: TLS does that. A server
-//! that insists on wrapping what follows is told off.
+//! Only the caller's identity is protected (`hbase.rpc.protection=authentication`); requests and
+//! answers need TLS. A server that insists on wrapping the bytes that follow is given up with an
+//! error.
 
 use std::fmt;
 use std::io;
@@ -25,14 +28,14 @@ use tokio::task;
 
 use crate::{Error, frame};
 
-/// The principal that the servers of a cluster go by. Tickets are the system's: of the cache that `kinit` fills
-/// (`KRB5CCNAME`) or by a keytab (`KRB5_CLIENT_KTNAME`).
+/// The principal of a cluster's servers. Tickets are the system's: from the cache that `kinit`
+/// fills (`KRB5CCNAME`), or by a keytab (`KRB5_CLIENT_KTNAME`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kerberos {
     principal: String,
 }
 
-/// Why a text is no principal of a service.
+/// The error of a text that is no principal of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotAPrincipal(String);
 
@@ -44,27 +47,29 @@ impl fmt::Display for NotAPrincipal {
 
 impl std::error::Error for NotAPrincipal {}
 
-/// In a principal: the name of the server that is asked.
+/// The part of a principal that stands for the name of the asked server.
 const HOST: &str = "_HOST";
 
-/// In place of a token's length: the server has no Kerberos.
+/// The value in place of a token's length, if the server has no Kerberos.
 const SIMPLE: i32 = -88;
 
-/// The longest token or message of an error that is taken.
+/// The longest token or error text that is taken, in bytes.
 const TOKEN_LEN_MAX: usize = 1 << 20;
 
-/// Of the protections of SASL: none of what is asked and answered.
+/// The SASL protection of the identity alone: requests and answers are not protected.
 const AUTHENTICATION: u8 = 1;
 
 /// `KRB5_KDC_UNREACH` of libkrb5: the one failure here that passes by itself.
 const NO_KDC: u32 = -1_765_328_228_i32 as u32;
 
 impl Kerberos {
-    /// By `hbase/_HOST@REALM`, as `hbase.regionserver.kerberos.principal` has it: `_HOST` stands for the host of each
-    /// server, as `hbase:meta` names it. The realm may be left out where the system's configuration tells it.
+    /// Takes a principal such as `hbase/_HOST@REALM`, as in
+    /// `hbase.regionserver.kerberos.principal`. `_HOST` stands for the host of each server, as
+    /// `hbase:meta` names it, in lower case. The realm may be left out if the system's
+    /// configuration names one.
     ///
     /// # Errors
-    /// Where it has no service or no host.
+    /// [`NotAPrincipal`] if the text has no service or no host, or is no principal otherwise.
     pub fn new(principal: &str) -> Result<Self, NotAPrincipal> {
         let (name, realm) = principal.split_once('@').map_or((principal, None), |(a, b)| (a, Some(b)));
         let is_word =
@@ -76,7 +81,7 @@ impl Kerberos {
         Err(NotAPrincipal(principal.to_owned()))
     }
 
-    /// What a server of this host goes by.
+    /// Returns the principal of the server on a host.
     fn of_host(&self, host: &str) -> String {
         self.principal.replacen(HOST, &host.to_lowercase(), 1)
     }
@@ -89,7 +94,7 @@ impl Kerberos {
     ) -> Result<(), Error> {
         let service = self.of_host(host);
         let begun = Ticket::new(service);
-        // The library asks the KDC, and waits for it.
+        // The library asks the KDC, and blocks meanwhile.
         let (mut ticket, mut token) = aside(begun, |ticket| ticket.step(None)).await?;
         let mut first = BytesMut::from(&frame::preamble_of_ticket()[..]);
         loop {
@@ -116,12 +121,12 @@ fn failed(source: io::Error) -> Error {
     Error::Connection { source, was_sent: false }
 }
 
-/// What may be otherwise at the next try.
+/// Returns an error that may not recur at the next try.
 fn passing(what: String) -> Error {
     failed(io::Error::other(what))
 }
 
-/// Does a step in a thread where it may wait.
+/// Runs a step in a thread that may block.
 async fn aside<T: Send + 'static>(
     mut ticket: Ticket,
     step: impl FnOnce(&mut Ticket) -> Result<T, Error> + Send + 'static,
@@ -130,7 +135,7 @@ async fn aside<T: Send + 'static>(
     stepped.await.map_err(|error| failed(io::Error::other(error)))?
 }
 
-/// A ticket that is being shown.
+/// A ticket on its way to a server.
 struct Ticket {
     service: String,
     context: Option<ClientCtx>,
@@ -142,7 +147,7 @@ impl Ticket {
         Self { service, context: None, is_complete: false }
     }
 
-    /// What the server is sent next, if anything.
+    /// Takes the server's token, if any, and returns the client's next one, if any.
     fn step(&mut self, token: Option<&[u8]>) -> Result<Option<Bytes>, Error> {
         let context = match self.context.take() {
             Some(context) => context,
@@ -151,7 +156,7 @@ impl Ticket {
         let context = self.context.insert(context);
         let next = context.step(token, None);
         let next = next.map_err(|error| refused(&self.service, error))?.filter(|token| !token.is_empty());
-        // Open once it has nothing to send; with both sides shown it has not after the server's answer.
+        // Open once there is nothing to send: with both sides shown, after the server's answer.
         self.is_complete = context.open().unwrap_or(false);
         Ok(next.map(|token| Bytes::copy_from_slice(&token)))
     }
@@ -167,7 +172,7 @@ impl Ticket {
         Ok(ClientCtx::new(Some(ticket), name, flags, Some(GSS_MECH_KRB5)))
     }
 
-    /// Takes what the server offers to protect: nothing after this.
+    /// Answers the server's offer of protections: none for the bytes that follow.
     fn agree(&mut self, offer: &[u8]) -> Result<Bytes, Error> {
         let service = &self.service;
         let context = self.context.as_mut().ok_or(Error::Invalid("a ticket that was not shown"))?;
@@ -182,7 +187,7 @@ impl Ticket {
             );
             return Err(Error::Kerberos(what));
         }
-        // No other user than that of the ticket.
+        // No other user than the ticket's own.
         let agreed = context.wrap(false, &[AUTHENTICATION, 0, 0, 0]);
         let agreed = agreed.map_err(|error| refused(service, error))?;
         Ok(Bytes::copy_from_slice(&agreed))
@@ -200,7 +205,7 @@ fn refused(service: &str, error: GssError) -> Error {
     if error.minor == NO_KDC {
         return passing(format!("no KDC answers ({error}); is KRB5_CONFIG the right one?"));
     }
-    // They are called flags, but are numbers.
+    // `MajorFlags` are numbers, despite the name.
     let has_none =
         [MajorFlags::GSS_S_NO_CRED, MajorFlags::GSS_S_CREDENTIALS_EXPIRED].map(|number| number.bits());
     if has_none.contains(&error.major.bits()) {
@@ -212,12 +217,12 @@ fn refused(service: &str, error: GssError) -> Error {
     ))
 }
 
-/// A token of the server.
+/// Reads a token of the server.
 async fn answer(stream: &mut (impl AsyncRead + Unpin), service: &str) -> Result<Bytes, Error> {
     if stream.read_i32().await.map_err(failed)? != 0 {
         let (class, message) = (text(stream).await?, text(stream).await?);
         let class = class.rsplit('.').next().unwrap_or_default();
-        // A clock that is off, or two tickets of one moment.
+        // The cause may pass: a wrong clock, or two tickets of one moment.
         return Err(passing(format!("{service} does not take the ticket: {class}: {message}")));
     }
     match stream.read_i32().await.map_err(failed)? {
@@ -230,7 +235,7 @@ async fn answer(stream: &mut (impl AsyncRead + Unpin), service: &str) -> Result<
 
 async fn text(stream: &mut (impl AsyncRead + Unpin)) -> Result<String, Error> {
     match stream.read_i32().await.map_err(failed)? {
-        // As Hadoop writes what is null.
+        // Hadoop's encoding of null.
         -1 => Ok(String::new()),
         len => Ok(String::from_utf8_lossy(&bytes(stream, len).await?).into_owned()),
     }
@@ -264,7 +269,7 @@ mod tests {
         }
     }
 
-    /// As a server writes it: what comes of its answer.
+    /// Returns the outcome of a server's answer of these bytes.
     async fn answered(bytes: &[u8]) -> Result<Bytes, Error> {
         answer(&mut &bytes[..], "hbase/h").await
     }

@@ -1,12 +1,15 @@
-//! HBase's own RPC: what its Java client speaks to masters and region servers, without a gateway in between.
+//! A client for HBase's own RPC, the protocol by which HBase's Java client speaks to masters and
+//! region servers: no gateway in between.
 //!
-//! Knows HBase, and nothing of what is kept there. A [`Client`] is a cluster: it finds regions, keeps connections, and tries
-//! again what may be tried again; [`blocking`] is the same for threads. Below it a [`Connection`] carries many calls at once to
-//! one server; [`messages`] are what is asked and answered, and [`Cells`] the rows that come with it.
+//! The crate knows HBase, and nothing of the data kept there. A [`Client`] stands for a cluster:
+//! the client finds regions, keeps connections, and repeats calls where a repetition is safe.
+//! [`blocking`] offers the same to threads. Below, a [`Connection`] carries many calls at once to
+//! one server; [`messages`] holds requests and answers, and [`Cells`] the cells of an answer.
 //!
-//! Times of cells are milliseconds since 1970, lengths are bytes, and keys are compared byte by byte; a stop row is not in its
-//! range, and an empty one is the end of the table. An [`Error`] says what may be done about it ([`Error::advice`]) and whether the server may have
-//! done what it was asked ([`Error::may_be_done`]).
+//! Times of cells are milliseconds since 1970, lengths are bytes, and keys are compared byte by
+//! byte. A stop row is not in its range, and an empty stop row is the end of the table. An
+//! [`Error`] knows the caller's best reaction ([`Error::advice`]), and whether the server may have
+//! executed the request ([`Error::may_be_done`]).
 //!
 //! A page of each of many ranges, by as few calls as there are regions:
 //!
@@ -37,7 +40,7 @@
 //! # }
 //! ```
 //!
-//! The feature `testsuite` has `fake`, a cluster in this process for tests.
+//! The feature `testsuite` adds `fake`, a cluster in this process for tests.
 #![forbid(unsafe_code)]
 
 mod batch;
@@ -62,7 +65,7 @@ mod timeline;
 #[cfg(feature = "tls")]
 mod tls;
 
-/// Runs what the README shows.
+/// Runs the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,6 +1,6 @@
-//! The messages of HBase's RPC that are needed here, with the numbers of their fields in the protocol files of HBase 2.6.
-//! What is left out of a message is a field that neither side needs here; a server sends what it likes, and unknown fields
-//! are passed over.
+//! The messages of HBase's RPC needed here, with the field numbers of the protocol files of HBase
+//! 2.6. Fields that neither side needs here are left out. Servers may send them, and unknown fields
+//! are skipped.
 
 mod call;
 mod meta;

@@ -1,4 +1,5 @@
-//! A page of each of many ranges: short scans side by side, or one scan of a region that seeks from range to range.
+//! A page of each of many ranges: short scans side by side, or one scan of a region that seeks from
+//! range to range.
 
 mod message;
 
@@ -20,41 +21,43 @@ use crate::{Cell, Client, Error, Read, Service};
 /// Rows from one key to another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Range {
-    /// From here on, with it.
+    /// The first row, inclusive.
     pub start: Bytes,
-    /// Up to here, without it; empty is the end of the table.
+    /// The stop row, exclusive; empty for the end of the table.
     pub stop: Bytes,
-    /// Only the row `start`, and of that the columns after this one.
+    /// If set, the range is only the row `start`, and of this row the columns after `after`.
     pub after: Option<Bytes>,
 }
 
 impl Range {
-    /// All rows from `start` on, before `stop`.
+    /// Creates the range of all rows from `start` on, before `stop`.
     #[must_use]
     pub fn new(start: impl Into<Bytes>, stop: impl Into<Bytes>) -> Self {
         Self { start: start.into(), stop: stop.into(), after: None }
     }
 
-    /// Whether a row from the start on is in it.
+    /// Returns true if a row, not before `start`, is in the range.
     fn is_before_stop(&self, row: &[u8]) -> bool {
         self.stop.is_empty() || row < &self.stop[..]
     }
 }
 
-/// How pages are read.
+/// Options of pages.
 #[derive(Clone, Copy, Debug)]
 pub struct PageOptions {
     /// The most pieces of rows that a page has.
     pub pieces_max: usize,
-    /// The most cells of a piece. A row with more comes in several, all but the last one of so many.
+    /// The most cells of a piece. A longer row comes in several pieces, all but the last of this
+    /// length.
     pub cells_max: usize,
-    /// Of so many ranges in one region, one scan reads them all. Of fewer, each has a scan of its own.
+    /// The least number of ranges in one region that one scan reads together. Fewer ranges have a
+    /// scan each.
     pub together_min: usize,
-    /// Whether what is read stays in the server's cache.
+    /// True if blocks that are read stay in the server's cache.
     pub cache_blocks: bool,
 }
 
-/// The pieces of rows of a page: each the cells of one row.
+/// A page: pieces of rows, each the cells of one row.
 pub type Pages = Vec<Vec<Cell>>;
 
 /// The most ranges of one scan.
@@ -63,26 +66,26 @@ const RANGES_MAX: usize = 1_024;
 /// The most pieces of one answer.
 const ANSWER_PIECES: usize = 4_096;
 
-/// The most bytes of one answer, but for a piece that is longer.
+/// The most bytes of one answer, unless a single piece is longer.
 const ANSWER_LEN: u64 = 2 << 20;
 
-/// So many scans are under way at once.
+/// The most scans under way at once.
 const SCANS_MAX: usize = 64;
 
-/// From so many pieces a page on, a server reads ahead.
+/// The number of pieces in a page from which a server reads ahead.
 const LONG: usize = 2_048;
 
-/// A range that is read, and for whom.
+/// A range that is read, with the numbers of the equal ranges asked for.
 #[derive(Debug)]
 struct Part {
     numbers: Vec<usize>,
     range: Range,
-    /// Where it is gone on with, which is past what `page` has.
+    /// The row to go on with, after the rows in `page`.
     from: Bytes,
     page: Pages,
-    /// Whether there may be more cells of the last piece's row.
+    /// True if there may be more cells of the last piece's row.
     is_open: bool,
-    /// Whether some of it is from a replica.
+    /// True if a part of the page is from a replica.
     is_stale: bool,
 }
 
@@ -92,7 +95,7 @@ impl Part {
         Self { numbers: vec![number], range, from, page, is_open: false, is_stale: false }
     }
 
-    /// Back to its beginning.
+    /// Discards the page, to read the range from its start.
     fn reset(&mut self) {
         self.from = self.range.start.clone();
         self.page.clear();
@@ -109,7 +112,7 @@ impl Part {
         }
     }
 
-    /// What a server sends as pieces may be shorter than they have to be.
+    /// Adds cells, and joins pieces that the server has sent shorter than need be.
     fn push(&mut self, mut cells: Vec<Cell>, is_open: bool, options: &PageOptions) {
         let is_same = |last: &Vec<Cell>| last.first().zip(cells.first()).is_some_and(|(a, b)| a.row == b.row);
         if let Some(last) = self.page.last_mut().filter(|last| is_same(last)) {
@@ -124,7 +127,7 @@ impl Part {
     }
 }
 
-/// What is read, the same in all regions.
+/// The parameters of a call, the same in all regions.
 #[derive(Clone, Copy)]
 struct Of<'a> {
     consistency: Consistency,
@@ -133,21 +136,22 @@ struct Of<'a> {
     options: &'a PageOptions,
 }
 
-/// What came of some parts in one region.
+/// The outcome of reading some parts in one region.
 #[derive(Default)]
 struct Outcome {
     done: Vec<Part>,
-    /// To be gone on with in a later region, or again.
+    /// Parts to go on with in a later region, or to read again.
     left: Vec<Part>,
     error: Option<Error>,
 }
 
 impl Client {
-    /// Reads one page of each range, of one family, and hands it to `visit` with the number of the range: pages come in any
-    /// order, each once. A page that has not as many pieces as it may have is the end of its range.
+    /// Reads one page of each range, of one family, and hands it to `visit` with the number of the
+    /// range. Pages come in any order, each once. A page of fewer pieces than `pieces_max` is the
+    /// end of its range.
     ///
     /// # Errors
-    /// [`Error`], and the first of `visit`, which ends the call.
+    /// [`Error`], and the first error of `visit`, which ends the call.
     pub async fn pages<E: From<Error>>(
         &self,
         table: &str,
@@ -204,7 +208,7 @@ impl Client {
         Ok(())
     }
 
-    /// Reads parts of one region, in the order of their keys. Those of several follow each other without a gap in it.
+    /// Reads parts of one region, in the order of their keys. Parts read together do not overlap.
     async fn read(&self, of: Of<'_>, region: &Region, mut parts: VecDeque<Part>) -> Outcome {
         let mut outcome = Outcome::default();
         while !parts.is_empty() {
@@ -219,7 +223,7 @@ impl Client {
         outcome
     }
 
-    /// One scan, until the region has no more or a page is full.
+    /// Reads by one scan, until the region has no more rows or a page is full.
     async fn read_on(
         &self,
         of: Of<'_>,
@@ -289,7 +293,7 @@ impl Client {
                 scan: None,
                 ..request
             };
-            // Counted from the second on.
+            // Calls are counted from the second on.
             n_calls += 1;
         }
     }
@@ -314,7 +318,7 @@ impl Part {
     }
 }
 
-/// Ranges in the order of their keys; one that several ask for is read once.
+/// Returns a part for each distinct range, in the order of keys: equal ranges are read once.
 fn parts(ranges: &[Range]) -> Vec<Part> {
     let mut numbers: Vec<usize> = (0..ranges.len()).collect();
     numbers.sort_by(|&a, &b| ranges[a].cmp(&ranges[b]));
@@ -329,7 +333,7 @@ fn parts(ranges: &[Range]) -> Vec<Part> {
     parts
 }
 
-/// What is read by one scan each; and what no server has now, with the error that says so.
+/// Returns the parts of each scan, the parts that no server has now, and the error of one of these.
 #[expect(clippy::type_complexity, reason = "it is taken apart by its only caller")]
 fn jobs<'a>(
     regions: &'a Arc<Regions>,
@@ -343,7 +347,7 @@ fn jobs<'a>(
             Ok(region) => {
                 let of_region =
                     &mut by_region.entry(&region.start).or_insert_with(|| (region, VecDeque::new())).1;
-                // Those that one scan reads do not overlap, and none of them is a part of a row.
+                // The parts of one scan do not overlap, and none is limited to a part of a row.
                 let fits = |last: &Part| !last.range.stop.is_empty() && last.range.stop <= part.from;
                 if part.range.after.is_none() && of_region.back().is_none_or(fits) {
                     of_region.push_back(part);

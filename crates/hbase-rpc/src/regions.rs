@@ -1,4 +1,4 @@
-//! Which server has which rows: `hbase:meta`, remembered.
+//! Regions and their servers, read from `hbase:meta` and remembered.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -13,43 +13,44 @@ use crate::{Cell, Error};
 /// The name of the one region of `hbase:meta`.
 pub(crate) const META_REGION: &[u8] = b"hbase:meta,,1";
 
-/// The table that says where all others are.
+/// The table that names the servers of all other tables.
 pub(crate) const META: &str = "hbase:meta";
 
-/// Before a message that is stored as the value of a cell.
+/// The bytes before a message that is stored as the value of a cell.
 pub(crate) const MAGIC: &[u8] = b"PBUF";
 
 /// The host and port of a server.
 pub type Address = (String, u16);
 
-/// Rows of a table from one key to another, and the server that has them.
+/// Rows of a table from one key to another, and their server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// `table,start key,time.encoded.`: what requests name it by.
+    /// The name in requests: `table,start key,time.encoded.`.
     pub name: Bytes,
     /// The first key, empty for the first region.
     pub start: Bytes,
     /// The key after the last one, empty for the last region.
     pub end: Bytes,
-    /// Which has it, as far as is known.
+    /// The server of the region, as far as is known.
     pub server: Address,
-    /// The same rows on other servers, which follow this one and may be behind. They have none themselves.
+    /// The same rows on other servers, which may be behind. A replica has no replicas.
     pub replicas: Vec<Self>,
 }
 
 impl Region {
-    /// This one and then its replicas, as they are asked.
+    /// Iterates over this region and then its replicas, in the order of asking.
     pub(crate) fn copies(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.replicas)
     }
 }
 
-/// The regions of a table, by where they start.
+/// The regions of a table, by their start keys.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Regions(BTreeMap<Bytes, Region>);
 
 impl Regions {
-    /// Those that rows of `hbase:meta` tell of. One without a server is on its way, and left out.
+    /// Reads the regions from rows of `hbase:meta`. A region without a server is on its way, and
+    /// left out.
     pub(crate) fn of_meta(rows: &[Vec<Cell>]) -> Result<Self, Error> {
         let mut regions = BTreeMap::new();
         for row in rows {
@@ -60,19 +61,19 @@ impl Regions {
         Ok(Self(regions))
     }
 
-    /// Those of `hbase:meta`, which is one.
+    /// Returns the one region of `hbase:meta`.
     pub(crate) fn of_meta_itself(server: Address) -> Self {
         let name = Bytes::from_static(META_REGION);
         let region = Region { name, start: Bytes::new(), end: Bytes::new(), server, replicas: Vec::new() };
         Self(BTreeMap::from([(Bytes::new(), region)]))
     }
 
-    /// In the order of their keys.
+    /// Iterates over the regions in the order of their keys.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Region> {
         self.0.values()
     }
 
-    /// The one that a key falls into, unless it is on its way.
+    /// Returns the region of a key, or an error if the region is on its way.
     pub(crate) fn of_key(&self, key: &[u8]) -> Result<&Region, Error> {
         let before = self.0.range::<[u8], _>((Bound::Unbounded, Bound::Included(key))).next_back();
         before
@@ -81,7 +82,8 @@ impl Regions {
             .ok_or_else(|| Error::remote("NotServingRegionException", "no server has that region now"))
     }
 
-    /// Whether it has none at all: then there is no such table.
+    /// Returns true if no region is known: the table does not exist, or all of its regions are on
+    /// their way.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -121,8 +123,9 @@ fn of_row(row: &[Cell]) -> Result<Option<Region>, Error> {
     Ok(Some(region))
 }
 
-/// What a replica of a region is named, by its number of four hexadecimal digits: `table,start
-/// key,time_number.digest.`. The digest is all that a server looks at.
+/// Returns the name of a replica by its number of four hexadecimal digits:
+/// `table,start key,time_number.digest.`. A server looks at the digest alone. `None` if the name of
+/// the region has no digest.
 pub(crate) fn replica_name(region: &[u8], id: &str) -> Option<Bytes> {
     let end = region.strip_suffix(b".")?.iter().rposition(|byte| *byte == b'.')?;
     let mut name = [&region[..end], b"_", id.as_bytes()].concat();
@@ -133,14 +136,15 @@ pub(crate) fn replica_name(region: &[u8], id: &str) -> Option<Bytes> {
     Some(name.into())
 }
 
-/// How a request names a region.
+/// Returns the name of a region for a request.
 pub(crate) fn specifier(region: &Region) -> RegionSpecifier {
     RegionSpecifier { kind: REGION_NAME, value: region.name.clone() }
 }
 
-/// The rows of `hbase:meta` that tell of a table: from the first key, up to but without the second.
+/// Returns the rows of `hbase:meta` about a table: from the first key up to but without the second.
 pub(crate) fn rows_of(table: &str) -> (Bytes, Bytes) {
-    // As HBase compares these keys, a table, a start key and a time, two commas come before all of them; a hyphen after a comma.
+    // HBase compares these keys by table, start key and time. Two commas come before all keys of
+    // the table, and a hyphen comes after a comma.
     (Bytes::from(format!("{table},,")), Bytes::from(format!("{table}-")))
 }
 
@@ -192,7 +196,7 @@ mod tests {
         assert!(Regions::of_meta(&[row("", "", Some("no port"), |_| {})]).is_err());
     }
 
-    /// As HBase 2.6.1 named one.
+    /// The expected name is one that HBase 2.6.1 made.
     #[test]
     fn replicas_are_named_after_their_region() {
         let name = b"twice,b,1795557328704.e45845efa36edc9c44b564901efad70c.";
@@ -206,7 +210,7 @@ mod tests {
             value: server.into(),
             ..row[0].clone()
         };
-        // One that is on its way is no copy.
+        // A replica on its way is no copy.
         row.extend([
             of_replica("server_0001", "c:3"),
             of_replica("server_0002", ""),

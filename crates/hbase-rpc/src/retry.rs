@@ -1,4 +1,4 @@
-//! How often a call is made again, and how long it is waited in between.
+//! Retries of calls, and the pauses between tries.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,30 +9,31 @@ use tokio::time;
 use crate::regions::Regions;
 use crate::{Advice, Client, Error};
 
-/// Pauses between two tries: at first, and at most.
+/// The first pause between two tries. Later pauses double, up to [`PAUSE_MAX`].
 const PAUSE_FIRST: Duration = Duration::from_millis(10);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 
-/// A call that is made until it succeeds, or there is no hope.
+/// A call that is repeated until it succeeds or there is no hope.
 pub(crate) struct Retry<'a> {
     client: &'a Client,
     table: &'a str,
-    /// Since when nothing has come of it.
+    /// The time of the last progress.
     since: Instant,
     pause: Duration,
-    /// Whether the client's watcher was told.
+    /// True if the client's watcher knows that the call waits.
     is_told: bool,
 }
 
-/// Is told of servers that are waited for: by many calls at once, so it says so once, if at all.
+/// Listener for calls that wait for servers. Many calls may report the same wait at once, so a
+/// listener passes it on once, if at all.
 pub trait Watch: fmt::Debug + Send + Sync {
-    /// A call has not been answered for some time, and is made again.
+    /// Reports a call without an answer for some time, which is made again.
     fn waits(&self, error: &Error);
 
-    /// One that has waited is going on.
+    /// Reports that a waiting call goes on.
     fn goes_on(&self);
 
-    /// One that has waited does so no more, and was not answered.
+    /// Reports that a waiting call was given up without an answer.
     fn gives_up(&self) {}
 }
 
@@ -41,7 +42,7 @@ impl<'a> Retry<'a> {
         Self { client, table, since: Instant::now(), pause: PAUSE_FIRST, is_told: false }
     }
 
-    /// Something was done: patience begins anew.
+    /// Notes progress: patience begins anew.
     pub(crate) fn has_gone_on(&mut self) {
         self.since = Instant::now();
         self.pause = PAUSE_FIRST;
@@ -52,8 +53,8 @@ impl<'a> Retry<'a> {
         }
     }
 
-    /// Waits before another try; or hands the error back. `regions` are those that were gone by: they are looked up anew
-    /// where they may be what was wrong.
+    /// Waits before another try, or hands the error back. `regions` are those used by the call:
+    /// they are looked up anew if they may be to blame.
     pub(crate) async fn after(&mut self, error: Error, regions: Option<&Arc<Regions>>) -> Result<(), Error> {
         self.wait(error, regions).await.inspect_err(|_| {
             if std::mem::take(&mut self.is_told)
@@ -75,7 +76,7 @@ impl<'a> Retry<'a> {
         }
         if advice == Advice::LookUpAgain {
             self.client.forget(self.table, regions);
-            // A region of a disabled table is nowhere, as one that is on its way.
+            // A region of a disabled table is on no server, as one on its way.
             if let Error::Remote(remote) = &error
                 && remote.is_elsewhere()
                 && let Ok(Some(false)) = Box::pin(self.client.is_enabled(self.table)).await
@@ -95,7 +96,7 @@ impl<'a> Retry<'a> {
     }
 }
 
-/// Between a half and all of it, so that callers do not come together again.
+/// Returns a time between half of `pause` and all of it, so that callers spread out.
 fn jittered(pause: Duration) -> Duration {
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
     pause.mul_f64(0.5 + f64::from(nanos % 1000) / 2000.0)

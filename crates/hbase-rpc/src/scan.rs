@@ -11,23 +11,23 @@ use crate::retry::Retry;
 use crate::timeline::Consistency;
 use crate::{Answer, Cell, CellError, Client, Error, Service, messages};
 
-/// Which rows.
+/// The rows and options of a scan.
 #[derive(Clone, Debug)]
 pub struct Scan {
-    /// From here on, with it.
+    /// The first row, inclusive.
     pub start: Bytes,
-    /// Up to here, without it; empty is the end of the table.
+    /// The stop row, exclusive; empty for the end of the table.
     pub stop: Bytes,
-    /// Only these families; all where none is named.
+    /// The families to read; all if none is named.
     pub families: Vec<Bytes>,
-    /// At most so many rows come at once.
+    /// The most rows of one page.
     pub page_len: u32,
-    /// Whether what is read stays in the server's cache.
+    /// True if blocks that are read stay in the server's cache.
     pub cache_blocks: bool,
 }
 
 impl Default for Scan {
-    /// The whole table.
+    /// Scans the whole table.
     fn default() -> Self {
         Self {
             start: Bytes::new(),
@@ -39,22 +39,22 @@ impl Default for Scan {
     }
 }
 
-/// A scan that is under way.
+/// A scan under way.
 #[derive(Debug)]
 pub struct Scanner<'a> {
     client: &'a Client,
     table: String,
     scan: Scan,
-    /// Where a region is begun with; none once the end is reached.
+    /// The row to begin the next scanner with; `None` once the end is reached.
     next: Option<From>,
     open: Option<Open>,
     consistency: Consistency,
     is_stale: bool,
-    /// The cells of a row of which more is to come.
+    /// The cells of a row with more to come.
     partial: Vec<Cell>,
 }
 
-/// Where a scan goes on.
+/// The row where a scan goes on.
 #[derive(Clone, Debug)]
 struct From {
     row: Bytes,
@@ -77,18 +77,18 @@ impl<'a> Scanner<'a> {
         Self { client, table, scan, next, open, consistency, is_stale: false, partial }
     }
 
-    /// Whether a replica has answered, at any time until now: rows may be missing from what came, and old ones in it.
-    /// That is never so but in a scan of [`Timeline`](crate::Timeline). Ask after the end: a replica that has no rows
-    /// of a region yet shows in no page.
+    /// Returns true if a replica has answered at any time until now: rows may be missing, and
+    /// returned rows may be old. Only a scan of [`Timeline`](crate::Timeline) can be stale. Ask
+    /// after the end: a replica without rows of a region yet shows in no page.
     #[must_use]
     pub fn is_stale(&self) -> bool {
         self.is_stale
     }
 
-    /// The next rows, each the cells of one; none after the last.
+    /// Returns the next rows, each as its cells, or `None` after the last.
     ///
     /// # Errors
-    /// [`Error`]. After one the scan may be asked again, and goes on after the last whole row.
+    /// [`Error`]. After an error the scan may be asked again, and goes on after the last whole row.
     pub async fn next(&mut self) -> Result<Option<Vec<Vec<Cell>>>, Error> {
         let table = self.table.clone();
         let mut retry = Retry::new(self.client, &table);
@@ -97,13 +97,14 @@ impl<'a> Scanner<'a> {
             match self.page(&mut regions).await {
                 Ok(rows) => {
                     retry.has_gone_on();
-                    // Without any it is at work.
+                    // An answer without rows is not the end: the server may be at work.
                     if !rows.is_empty() {
                         return Ok(Some(rows));
                     }
                 }
                 Err(error) => {
-                    // What a server knew of the scan is lost with it; what came of a row that is not whole comes again.
+                    // The server's scanner is lost, and the cells of a row that is not whole come
+                    // again.
                     self.open = None;
                     self.partial.clear();
                     retry.after(error, regions.as_ref()).await?;
@@ -113,7 +114,8 @@ impl<'a> Scanner<'a> {
         Ok(None)
     }
 
-    /// One answer of one region, found by the regions that are noted. It may have no rows.
+    /// Makes one call to one region, and notes the regions used in `known`. The page may have no
+    /// rows.
     async fn page(&mut self, known: &mut Option<Arc<Regions>>) -> Result<Vec<Vec<Cell>>, Error> {
         let common = self.request();
         let (region, answer) = match &mut self.open {
@@ -163,7 +165,7 @@ impl<'a> Scanner<'a> {
         Ok(rows)
     }
 
-    /// What all calls have in common.
+    /// Returns the fields common to all calls.
     fn request(&self) -> ScanRequest {
         ScanRequest {
             number_of_rows: Some(self.scan.page_len),
@@ -189,7 +191,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The whole rows of an answer; what of a row is not whole waits for the rest.
+    /// Returns the whole rows of an answer; the cells of a row that is not whole wait for the rest.
     fn rows(&mut self, answer: Answer, message: &ScanResponse) -> Result<Vec<Vec<Cell>>, Error> {
         let mut rows: VecDeque<Vec<Cell>> = VecDeque::new();
         for piece in pieces(answer, message) {
@@ -199,24 +201,24 @@ impl<'a> Scanner<'a> {
                 rows.push_back(std::mem::take(&mut self.partial));
             }
             self.partial.extend(piece);
-            // A peer may say of many results that they have no cell.
+            // A peer may send many results without a cell.
             if !is_open && !self.partial.is_empty() {
                 rows.push_back(std::mem::take(&mut self.partial));
             }
         }
-        // A row ends with its region, whatever was said of its last piece.
+        // A row ends with its region, even if its last piece is marked as partial.
         if message.more_results_in_region == Some(false) && !self.partial.is_empty() {
             rows.push_back(std::mem::take(&mut self.partial));
         }
         Ok(rows.into())
     }
 
-    /// Keeps the server from forgetting where the scan is, which it does a minute after it was last asked
-    /// (`hbase.client.scanner.timeout.period`): for a caller that takes longer over a page. A scan that was forgotten
-    /// is begun again after its last row, so this saves time and nothing else.
+    /// Keeps the scanner on the server, for a caller that takes longer over a page: a server
+    /// forgets a scanner a minute after its last call (`hbase.client.scanner.timeout.period`). A
+    /// forgotten scan is begun again after its last row, so this saves time and nothing else.
     pub async fn renew(&mut self) {
         let Some(open) = &mut self.open else { return };
-        // Counted as any other call.
+        // Counted like any other call.
         open.n_calls += 1;
         let request = ScanRequest {
             scanner_id: Some(open.id),
@@ -232,7 +234,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Tells the server that the scan is not gone on with, where it holds anything for it. A server that cannot be told forgets it by itself.
+    /// Closes the scanner on the server, if there is one. A server that cannot be told forgets the
+    /// scanner by itself.
     pub fn close(mut self) {
         if let Some(Open { region, id, .. }) = self.open.take() {
             self.client.close_scanner(&region.server, id);
@@ -240,7 +243,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The results of an answer: the cells of each, and whether the row goes on in the next one.
+/// Iterates over the results of an answer: the cells of each, and true if the row goes on in the
+/// next one.
 pub(crate) fn pieces(
     answer: Answer,
     message: &ScanResponse,

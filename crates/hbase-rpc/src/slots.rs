@@ -1,4 +1,4 @@
-//! Things that are made when they are first asked for, once for all who ask at the same time.
+//! Values made on first demand, once for all callers that ask at the same time.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -9,10 +9,10 @@ use tokio::sync::OnceCell;
 
 use crate::Error;
 
-/// Where a thing is, or the failure to make it, which is on its way out.
+/// The place of a value, or of the failure to make one, which is about to be removed.
 type Slot<T> = Arc<OnceCell<Result<Arc<T>, Error>>>;
 
-/// By a key each.
+/// A map of such values.
 #[derive(Debug)]
 pub(crate) struct Slots<K, T>(Mutex<HashMap<K, Slot<T>>>);
 
@@ -23,9 +23,9 @@ impl<K, T> Default for Slots<K, T> {
 }
 
 impl<K: Eq + Hash, T> Slots<K, T> {
-    /// The one of this key. Where there is none that is good, one of those who ask makes it, and the others wait.
-    /// Where that fails, it fails for all who have waited: if each of them tried in its turn, the last would wait as
-    /// long as all of them together.
+    /// Returns the value of a key. If there is no good one, one of the callers makes it, and the
+    /// others wait. A failure is shared by all who have waited: if each of them tried in turn, the
+    /// last would wait as long as all of them together.
     pub(crate) async fn get_or_make(
         &self,
         key: K,
@@ -55,7 +55,7 @@ impl<K: Eq + Hash, T> Slots<K, T> {
         }
     }
 
-    /// The one of this key, if it has been made.
+    /// Returns the value of a key, if already made.
     pub(crate) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<Arc<T>>
     where
         K: Borrow<Q>,
@@ -63,14 +63,14 @@ impl<K: Eq + Hash, T> Slots<K, T> {
         self.lock().get(key).and_then(made).cloned()
     }
 
-    /// Takes the place of the one of this key.
+    /// Replaces the value of a key.
     pub(crate) fn replace(&self, key: K, thing: T) -> Arc<T> {
         let thing = Arc::new(thing);
         self.lock().insert(key, Slot::new(OnceCell::new_with(Some(Ok(Arc::clone(&thing))))));
         thing
     }
 
-    /// Drops the one of this key, if it has been made and is stale.
+    /// Drops the value of a key, if already made and stale.
     pub(crate) fn forget<Q: Eq + Hash + ?Sized>(&self, key: &Q, is_stale: impl Fn(&Arc<T>) -> bool)
     where
         K: Borrow<Q>,
@@ -81,13 +81,13 @@ impl<K: Eq + Hash, T> Slots<K, T> {
         }
     }
 
-    /// How many there are that are so.
+    /// Returns the number of values with a property.
     pub(crate) fn count(&self, is_so: impl Fn(&T) -> bool) -> usize {
         self.lock().values().filter_map(made).filter(|thing| is_so(thing)).count()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<K, Slot<T>>> {
-        // What it guards is whole between any two steps.
+        // The guarded data is consistent between any two steps.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -111,7 +111,7 @@ mod tests {
         let get = |fails: bool| {
             let make = async move || {
                 n_made.set(n_made.get() + 1);
-                // The others come meanwhile.
+                // The other callers come meanwhile.
                 tokio::task::yield_now().await;
                 if fails { Err(Error::Invalid("told to")) } else { Ok(n_made.get()) }
             };
@@ -120,7 +120,7 @@ mod tests {
         let outcomes = join_all((0..5).map(|_| get(true))).await;
         assert!(outcomes.iter().all(Result::is_err));
         assert_eq!((n_made.get(), slots.get(&7)), (1, None));
-        // Those who come later try anew.
+        // Later callers try anew.
         let outcomes = join_all((0..5).map(|_| get(false))).await;
         assert!(outcomes.iter().all(|outcome| outcome.as_ref().is_ok_and(|made| **made == 2)));
         assert_eq!((n_made.get(), slots.get(&7)), (2, Some(Arc::new(2))));

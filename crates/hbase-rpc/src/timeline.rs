@@ -1,4 +1,5 @@
-//! Reads that the replicas of a region may answer, where its primary does not: `Consistency.TIMELINE` in HBase.
+//! Reads that replicas may answer if the primary of a region does not: `Consistency.TIMELINE` in
+//! HBase.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,48 +16,52 @@ use crate::regions::{Region, Regions, specifier};
 use crate::retry::Retry;
 use crate::{Advice, Answer, Cell, Client, Error, Get, PageOptions, Pages, Range, Scan, Scanner, Service};
 
-/// Who may answer a read.
+/// The copies of a region that may answer a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Consistency {
-    /// The primary alone, which knows all that was acknowledged.
+    /// The primary alone, which knows all acknowledged writes.
     Strong,
     /// A replica, too.
     Timeline,
 }
 
-/// What was read, and whether it may be behind.
+/// A value that was read, with a mark if it may be behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read<T> {
-    /// What was read.
+    /// The value.
     pub value: T,
-    /// Whether a replica answered, at least in part: writes that were acknowledged before may be missing.
+    /// True if a replica answered, at least in part: writes acknowledged before the read may be
+    /// missing.
     pub is_stale: bool,
 }
 
 /// Reads of a cluster that replicas may answer ([`Client::timeline`]).
 ///
-/// The primary of a region is asked first. Where it cannot be reached, says that it cannot answer, or has not
-/// answered within [`ClientOptions::primary_get_timeout`](crate::ClientOptions::primary_get_timeout) or
-/// [`primary_scan_timeout`](crate::ClientOptions::primary_scan_timeout), the next replica is asked as well, and so
-/// on; the first answer is taken. A table has replicas where it was created with `REGION_REPLICATION`; where it has
-/// none, these are the reads of the [`Client`].
+/// The primary of a region is asked first. If the primary cannot be reached, fails for a passing
+/// reason, or has not answered within
+/// [`ClientOptions::primary_get_timeout`](crate::ClientOptions::primary_get_timeout) or
+/// [`primary_scan_timeout`](crate::ClientOptions::primary_scan_timeout), the next replica is asked
+/// as well, and so on; the first answer is taken. A table has replicas if created with
+/// `REGION_REPLICATION`; without replicas these are the reads of the [`Client`].
 ///
-/// **A replica is behind its primary**: a row that was written and acknowledged may be missing, and one that was
-/// deleted may be there. How far depends on the servers: by seconds with `hbase.region.replica.replication.enabled`;
-/// by what was not flushed yet and the period with `hbase.regionserver.storefile.refresh.period`; with neither it has
-/// the files that were there when it was opened, which may be none. A later read may see less than an earlier one.
-/// Each answer says whether that may be so ([`Read::is_stale`]). Never decide by such a read whether to write:
-/// whether a row is taken, whether a document is new.
+/// **A replica is behind its primary**: a row written and acknowledged may be missing, and a
+/// deleted row may be there. The delay depends on the servers. With
+/// `hbase.region.replica.replication.enabled` a replica is behind by seconds; with
+/// `hbase.regionserver.storefile.refresh.period` by the period and the writes not flushed yet. With
+/// neither, a replica has the files that were there when it was opened, perhaps none. A later read
+/// may see less than an earlier one. Each answer says whether it may be behind
+/// ([`Read::is_stale`]). Never decide by such a read whether to write: whether a row is taken,
+/// whether a document is new.
 ///
-/// A region's scan goes on where it was begun, until that server fails. What `hbase:meta` says is read from its
-/// primary: where that is gone, only regions that are known already can be read.
+/// A scan of a region goes on where it began, until that server fails. `hbase:meta` is read from
+/// its primary: if that is gone, only regions already known can be read.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeline<'a> {
     client: &'a Client,
 }
 
 impl Client {
-    /// Reads that replicas may answer.
+    /// Returns a view of the cluster for reads that replicas may answer.
     #[must_use]
     pub fn timeline(&self) -> Timeline<'_> {
         Timeline { client: self }
@@ -64,7 +69,7 @@ impl Client {
 }
 
 impl<'a> Timeline<'a> {
-    /// Some columns of a row.
+    /// Reads some columns of a row.
     ///
     /// # Errors
     /// [`Error`].
@@ -73,10 +78,10 @@ impl<'a> Timeline<'a> {
         Ok(rows.into_iter().next().unwrap_or(Read { value: Vec::new(), is_stale: false }))
     }
 
-    /// Some columns of each of these rows, in their order.
+    /// Reads some columns of each of these rows, in their order.
     ///
     /// # Errors
-    /// [`Error`], where one of them cannot be read.
+    /// [`Error`] if one of the rows cannot be read.
     pub async fn get_many(&self, table: &str, gets: &[Get]) -> Result<Vec<Read<Vec<Cell>>>, Error> {
         let client = self.client;
         let mut found: Vec<Option<Read<Vec<Cell>>>> = gets.iter().map(|_| None).collect();
@@ -114,16 +119,17 @@ impl<'a> Timeline<'a> {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// As [`Client::scan`]; [`Scanner::is_stale`] says whether what came may be behind.
+    /// Returns a scanner, as [`Client::scan`]; [`Scanner::is_stale`] says whether the rows may be
+    /// behind.
     #[must_use]
     pub fn scan(&self, table: &str, scan: Scan) -> Scanner<'a> {
         Scanner::new(self.client, table, scan, Consistency::Timeline)
     }
 
-    /// As [`Client::pages`], each with whether it may be behind.
+    /// Reads pages, as [`Client::pages`], each with a mark if it may be behind.
     ///
     /// # Errors
-    /// [`Error`], and the first of `visit`, which ends the call.
+    /// [`Error`], and the first error of `visit`, which ends the call.
     pub async fn pages<E: From<Error>>(
         &self,
         table: &str,
@@ -136,13 +142,14 @@ impl<'a> Timeline<'a> {
     }
 }
 
-/// So many groups are read at once.
+/// The most groups read at once.
 const CALLS_MAX: usize = 16;
 
-/// Regions whose copies are on the same servers, and which of the gets are in each: one call to one server reads them.
+/// Regions whose copies are on the same servers, with the gets in each: one call to one server
+/// reads the group.
 type Group<'a> = Vec<(&'a Region, Vec<usize>)>;
 
-/// The gets that are left, and an error where the region of one is on its way.
+/// Returns groups of the gets left, and an error if the region of one is on its way.
 fn groups<'a>(regions: &'a Regions, gets: &[Get], left: &[usize]) -> (Vec<Group<'a>>, Option<Error>) {
     let mut by_servers: BTreeMap<Vec<_>, BTreeMap<&Bytes, (&Region, Vec<usize>)>> = BTreeMap::new();
     let mut failure = None;
@@ -174,7 +181,7 @@ fn groups<'a>(regions: &'a Regions, gets: &[Get], left: &[usize]) -> (Vec<Group<
     (groups, failure)
 }
 
-/// A get that says that a replica may answer.
+/// A get that lets a replica answer.
 struct TimelineGet<'a>(&'a Get);
 
 impl Item for TimelineGet<'_> {
@@ -198,9 +205,9 @@ impl Item for TimelineGet<'_> {
     }
 }
 
-/// Asks the first, and one more whenever one has failed or none has answered for some time. The first answer is
-/// taken, with the number of who gave it; where all fail the error is the first one's. One that is final ends it at
-/// once.
+/// Polls the first future, and one more whenever one has failed or none has answered within `wait`.
+/// Returns the first answer, with the number of its future. If all fail, the error is that of the
+/// first; a final error ends the call at once.
 async fn first<T, F: Future<Output = Result<T, Error>>>(
     asked: impl IntoIterator<Item = F>,
     wait: Duration,
@@ -217,7 +224,7 @@ async fn first<T, F: Future<Output = Result<T, Error>>>(
                     under_way.push(next);
                     continue;
                 }
-                // Each has a deadline of its own.
+                // Each call has a deadline of its own.
                 None => under_way.next().await,
             },
         };
@@ -234,11 +241,11 @@ async fn first<T, F: Future<Output = Result<T, Error>>>(
     }
 }
 
-/// Regions whose primaries did not answer are looked up anew no more often than this, each time by one reader.
+/// The pause between two look-ups of regions whose primaries did not answer; one reader makes each.
 const LOOK_UP_EVERY: Duration = Duration::from_secs(5);
 
 impl Client {
-    /// Reads the rows of a group, from the primaries or from the replicas of the same number.
+    /// Reads the rows of a group, from the primaries or from the replicas of one number.
     async fn get_group(
         &self,
         table: &str,
@@ -270,13 +277,13 @@ impl Client {
         let call = call.ok_or(Error::Invalid("a read of no region"))?;
         let answer = self.call_at(&call.server, Service::Client, "Multi", &call.request, &[]).await?;
         let results = call.results(answer)?;
-        // As a whole: what this server has not is asked for with the rest elsewhere.
+        // All or none: if one row is not here, the whole group is read elsewhere.
         let found = call.items.iter().zip(results.items).map(|(&place, row)| Ok((place, row?.0)));
         found.collect()
     }
 
-    /// Begins a scan of a region, at its primary or a replica: which answered, and what. Where several did, the scans
-    /// of the others end by themselves, when their servers forget them.
+    /// Begins a scan of a region at its primary or a replica. Returns the copy that answered, and
+    /// the answer. Scans begun at other copies end by themselves, when their servers forget them.
     pub(crate) async fn begin_scan<'a>(
         &self,
         consistency: Consistency,
@@ -303,7 +310,7 @@ impl Client {
         Ok(answer)
     }
 
-    /// The regions of a table that a read goes by.
+    /// Returns the regions of a table for a read of this consistency.
     pub(crate) async fn regions_by(
         &self,
         consistency: Consistency,
@@ -315,8 +322,8 @@ impl Client {
         }
     }
 
-    /// Those that are known. Where a primary did not answer they are looked up anew, but what is known is good enough
-    /// where that fails, too.
+    /// Returns the known regions. If a primary did not answer, looks the regions up anew; the known
+    /// ones are good enough if that fails for a passing reason, too.
     async fn regions_at_hand(&self, table: &str) -> Result<Arc<Regions>, Error> {
         let known = self.regions(table).await?;
         let now = Instant::now();
@@ -341,7 +348,7 @@ impl Client {
         }
     }
 
-    /// A primary of this table did not answer: it may be elsewhere by now.
+    /// Notes that a primary of this table did not answer, and may be elsewhere by now.
     fn suspect(&self, table: &str) {
         self.suspects().entry(table.to_owned()).or_insert_with(Instant::now);
     }

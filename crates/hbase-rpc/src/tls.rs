@@ -1,4 +1,5 @@
-//! TLS to the servers, as HBase 2.6 has it (`hbase.server.netty.tls.enabled`): on the same ports, from the first byte on.
+//! TLS to the servers, as in HBase 2.6 (`hbase.server.netty.tls.enabled`): on the same ports, from
+//! the first byte on.
 
 use std::fmt;
 use std::io;
@@ -12,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-/// Whom to trust, and what to show to servers that ask for a certificate.
+/// The trusted authorities, and the certificate shown to servers that ask for one.
 #[derive(Clone)]
 pub struct Tls(Arc<ClientConfig>);
 
@@ -22,7 +23,7 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// Why certificates or a key cannot be used.
+/// The reason certificates or a key cannot be used.
 #[derive(Debug)]
 pub struct TlsError(String);
 
@@ -35,11 +36,12 @@ impl fmt::Display for TlsError {
 impl std::error::Error for TlsError {}
 
 impl Tls {
-    /// Trusts servers whose certificate one of these authorities has signed, PEM, for the name that a server goes by in
-    /// `hbase:meta`. `identity` is a chain of certificates and its key, both PEM, for servers that ask their clients for one.
+    /// Trusts servers with a certificate signed by one of these authorities, PEM, for the server's
+    /// name in `hbase:meta`. `identity` is a chain of certificates and its key, both PEM, for
+    /// servers that ask their clients for a certificate.
     ///
     /// # Errors
-    /// Where something is no PEM of its kind, or the key is not that of the certificate.
+    /// [`TlsError`] if an input is no PEM of its kind, or the key is not that of the certificate.
     pub fn new(authorities: &[u8], identity: Option<(&[u8], &[u8])>) -> Result<Self, TlsError> {
         let failed =
             |what: &'static str| move |error: &dyn fmt::Display| TlsError(format!("{what}: {error}"));
@@ -67,7 +69,7 @@ impl Tls {
         Ok(Self(Arc::new(config)))
     }
 
-    /// Shakes hands with a server of this name.
+    /// Does the handshake with the server of a name.
     pub(crate) async fn connect(&self, host: &str, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;

@@ -1,4 +1,4 @@
-//! The client against a cluster in this process that fails as told.
+//! Tests of the client against a cluster in this process, which fails on demand.
 #![expect(clippy::unwrap_used, reason = "what fails here is a failed test")]
 
 #[path = "cluster/batches.rs"]
@@ -31,7 +31,7 @@ fn cluster() -> FakeCluster {
     cluster
 }
 
-/// Patient enough for what these tests do, and no more.
+/// Returns options with just enough patience for these tests.
 fn options() -> ClientOptions {
     ClientOptions {
         call_timeout: Duration::from_secs(2),
@@ -44,7 +44,7 @@ fn client(cluster: &FakeCluster) -> Client {
     Client::new(vec![cluster.master()], options())
 }
 
-/// Gives up after this time.
+/// Returns a client that gives up after `patience`.
 fn hasty(cluster: &FakeCluster, patience: Duration) -> Client {
     Client::new(vec![cluster.master()], ClientOptions { patience, ..options() })
 }
@@ -65,12 +65,13 @@ fn put(row: &str, value: &str) -> Mutation {
     Mutation { cells: vec![cell(row, "q", value)], time_to_live: None }
 }
 
-/// Takes a row that has no such cell yet.
+/// Claims a row: puts a cell, if the row has none yet.
 fn claim(row: &str, value: &str) -> CheckAndMutate {
     CheckAndMutate { family: "f".into(), qualifier: "q".into(), expected: None, mutation: put(row, value) }
 }
 
-/// So many keys, spread over all regions: `a0000`, `b0001` and so on to `j`, then `a0010`.
+/// Returns `n` keys in order, spread over all regions: `a0000`, `a0010` and so on, then `b0001`, up
+/// to `j`.
 fn keys(n: usize) -> Vec<String> {
     let mut keys: Vec<String> =
         (0..n).map(|i| format!("{}{i:04}", char::from(b'a' + (i % 10) as u8))).collect();
@@ -78,19 +79,19 @@ fn keys(n: usize) -> Vec<String> {
     keys
 }
 
-/// Puts a cell into each of so many rows, past the client.
+/// Puts a cell into each of `n` rows, past the client, and returns their keys.
 fn fill(cluster: &FakeCluster, n: usize) -> Vec<String> {
     let keys = keys(n);
     cluster.put("t", keys.iter().map(|key| cell(key, "q", key)).collect());
     keys
 }
 
-/// The keys of rows.
+/// Returns the keys of rows.
 fn of_rows(rows: &[Vec<Cell>]) -> Vec<String> {
     rows.iter().map(|row| String::from_utf8(row[0].row.to_vec()).unwrap()).collect()
 }
 
-/// All rows, by pages of so many.
+/// Scans all rows, by pages of `page_len`.
 async fn scanned(client: &Client, page_len: u32) -> Vec<Vec<Cell>> {
     let mut scanner = client.scan("t", Scan { page_len, ..Scan::default() });
     let mut rows = Vec::new();

@@ -1,6 +1,6 @@
-//! The decoder against answers that are nearly right: each is one of a server's own, changed where its lengths, counts and tags
-//! are. Nothing may panic, nothing may hang, and no more memory may be taken than the answer is long, times a small number,
-//! whatever lengths it announces.
+//! Tests of the decoder against answers that are nearly right: a server's own answers, changed in
+//! their lengths, counts and tags. No answer may cause a panic or a hang, and none may take more
+//! memory than its length times a small number, at any announced length.
 #![expect(unsafe_code, reason = "an allocator that counts")]
 #![expect(clippy::unwrap_used, reason = "what fails here is a failed test")]
 
@@ -30,18 +30,18 @@ struct Counting;
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: the system's allocator does it all.
+// SAFETY: the system's allocator does all the work.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let live = LIVE.fetch_add(layout.size(), Relaxed) + layout.size();
         PEAK.fetch_max(live, Relaxed);
-        // SAFETY: as the caller has it.
+        // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         LIVE.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: as the caller has it.
+        // SAFETY: the caller keeps the contract of `dealloc`.
         unsafe { System.dealloc(place, layout) }
     }
 }
@@ -49,18 +49,18 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// So many bytes of memory for each of an answer, server and test included.
+/// The bytes of memory allowed for each byte of an answer, server and test included.
 const TIMES: usize = 24;
-/// And so many besides: buffers of connections, and threads.
+/// The bytes of memory allowed besides, for buffers of connections and for threads.
 const BESIDES: usize = 4 << 20;
 
-/// One test at a time: they measure the memory of the whole process.
+/// Lets one test run at a time, since each measures the memory of the whole process.
 async fn alone() -> tokio::sync::MutexGuard<'static, ()> {
     static LOCK: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
     LOCK.lock().await
 }
 
-/// The most bytes that were taken at once while `work` went on, and what came of it.
+/// Returns the most bytes taken at once during `work`, and the outcome of `work`.
 async fn peak_of<T>(work: impl Future<Output = T>) -> (usize, T) {
     let before = LIVE.load(Relaxed);
     PEAK.store(before, Relaxed);
@@ -82,7 +82,7 @@ fn cluster() -> FakeCluster {
     cluster
 }
 
-/// Asks once, and waits for no one.
+/// Returns a client that asks once, without patience.
 fn client(cluster: &FakeCluster) -> Client {
     let options = ClientOptions {
         patience: Duration::ZERO,
@@ -93,7 +93,7 @@ fn client(cluster: &FakeCluster) -> Client {
     Client::new(vec![cluster.master()], options)
 }
 
-/// All kinds of calls there are, each of a few answers; where one fails, the rest is asked all the same.
+/// Makes one kind of call, by `which`, of a few answers.
 async fn ask(client: &Client, which: u64) -> Result<(), Error> {
     let gets = ["a", "b", "n", "none"].map(Get::new);
     let change = |row: &str| Mutation { cells: vec![cell(row, "q9")], time_to_live: None };
@@ -113,7 +113,7 @@ async fn ask(client: &Client, which: u64) -> Result<(), Error> {
             let mut n = 0;
             while let Some(page) = scanner.next().await? {
                 n += page.len();
-                // A server that never comes to an end is believed; a caller is not.
+                // A server may send rows without end: the test stops.
                 if n > 100 {
                     break;
                 }
@@ -129,7 +129,7 @@ async fn ask(client: &Client, which: u64) -> Result<(), Error> {
     }
 }
 
-/// The answers of a server to all kinds of calls.
+/// Returns the answers of a server to all kinds of calls.
 async fn seeds(cluster: &FakeCluster) -> Vec<Vec<u8>> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let note = Arc::clone(&seen);
@@ -152,7 +152,7 @@ async fn seeds(cluster: &FakeCluster) -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Whole, through all that a client makes of it.
+/// Changed answers pass through all layers of a client.
 #[tokio::test]
 async fn a_client_takes_whatever_a_server_answers() {
     let _alone = alone().await;
@@ -161,7 +161,7 @@ async fn a_client_takes_whatever_a_server_answers() {
     let (mut n_ok, mut n_failed) = (0, 0);
     let mut asked = client(&cluster);
     for round in 0..2_000 {
-        // Now and then with nothing known, so that the look-ups are hit.
+        // Now and then a new client, so that look-ups are hit.
         if round % 4 == 0 {
             asked = client(&cluster);
         }
@@ -187,7 +187,7 @@ async fn a_client_takes_whatever_a_server_answers() {
     assert!(n_ok > 100 && n_failed > 100, "{n_ok} answered, {n_failed} failed");
 }
 
-/// One answer, on a connection of its own.
+/// Returns the outcome of one answer, on a connection of its own.
 async fn answered(frame: &[u8]) -> Result<Answer, Error> {
     let (ours, mut theirs) = tokio::io::duplex(1 << 16);
     let options = ConnectionOptions { answer_len_max: 8 << 20, ..ConnectionOptions::default() };
@@ -201,7 +201,7 @@ async fn answered(frame: &[u8]) -> Result<Answer, Error> {
     answer
 }
 
-/// As of the first call of a connection.
+/// Returns the answer with the id of the first call of a connection.
 fn to_first_call(frame: &[u8]) -> Vec<u8> {
     let mut rest = &frame[4..];
     let mut header = ResponseHeader::decode_length_delimited(&mut rest).unwrap();
@@ -211,7 +211,7 @@ fn to_first_call(frame: &[u8]) -> Vec<u8> {
     [&(body.len() as u32).to_be_bytes()[..], &body].concat()
 }
 
-/// Many more of them, through the parts that can be had by themselves.
+/// Many more changed answers pass through a connection and the decoders of messages and cells.
 #[tokio::test(start_paused = true)]
 async fn a_connection_takes_whatever_comes() {
     let _alone = alone().await;
@@ -246,8 +246,8 @@ async fn a_connection_takes_whatever_comes() {
     assert!(n_ok > 500 && n_failed > 500, "{n_ok} answered, {n_failed} failed");
 }
 
-/// Two bytes of an answer are an empty message, which takes a hundred in memory: of those a client takes as many as it asked
-/// for.
+/// Two bytes of an answer may be an empty message, which takes a hundred bytes in memory: a client
+/// takes only as many messages as it asked for.
 #[tokio::test]
 async fn what_is_short_on_the_wire_is_not_long_in_memory() {
     let _alone = alone().await;
@@ -299,7 +299,7 @@ async fn what_is_short_on_the_wire_is_not_long_in_memory() {
     }
 }
 
-/// A length that is announced is believed up to the bound, and room is made for what comes.
+/// An announced length is believed up to the bound, but room is made for received bytes only.
 #[tokio::test]
 async fn an_announced_length_takes_no_memory() {
     let _alone = alone().await;

@@ -1,4 +1,4 @@
-//! TLS to a server: what is trusted, and what is not.
+//! Tests of TLS to a server: trusted certificates, and others.
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
@@ -29,7 +29,8 @@ fn identity() -> Identity {
     Identity { certificate: cert.pem(), key: signing_key.serialize_pem() }
 }
 
-/// Ends TLS in front of the master of a cluster, and returns its port. Clients that it asks for a certificate show this one.
+/// Ends TLS in front of the master of a cluster, and returns the port. `client` is the certificate
+/// asked of clients.
 async fn in_front_of(cluster: &FakeCluster, server: &Identity, client: Option<&Identity>) -> u16 {
     let certificate = |of: &Identity| CertificateDer::from_pem_slice(of.certificate.as_bytes()).unwrap();
     let provider = Arc::new(ring::default_provider());
@@ -90,7 +91,7 @@ async fn who_trusts_whom() {
         (open, trusting(&other, None)),
         (closed, trusting(&server, None)),
         (closed, trusting(&server, Some(&other))),
-        // It speaks no TLS.
+        // This server speaks no TLS.
         (cluster.master().1, trusting(&server, None)),
     ] {
         let error = ask(port, tls).await.unwrap_err();

@@ -1,4 +1,5 @@
-//! A load generator: asks a worker, which is another process, and prints what it reached.
+//! Load generator: sends requests to a worker in another process, and prints the rates and
+//! latencies.
 //!
 //! ```text
 //! cargo bench -p query-worker --bench load -- fill  STORE N
@@ -8,12 +9,14 @@
 //! cargo bench -p query-worker --bench load -- insert URL CONNECTIONS SECONDS CORPUS…
 //! cargo bench -p query-worker --bench load -- insert-batch URL CONNECTIONS LINES CORPUS…
 //! ```
-//! `fill` puts `N` made-up documents into an index (uniform fingerprints, splitmix64 of 0, 1, 2 …), among which `query` asks
-//! for fingerprints (`direct` asks the store for the same, without a worker, `LINES` a call): half of them three bits from one that is there, half from none. With a `RATE` each request has its time, and
-//! its latency counts from then: a worker that stalls is not asked less. `insert` posts the paragraphs of real corpora
-//! (JSON Lines, plain or gzip, text in `text`), each once, with ids of their own.
+//! `fill` puts `N` made-up documents into an index (uniform fingerprints, splitmix64 of 0, 1, 2 …).
+//! `query` asks for fingerprints: half of them three bits from a document, half from none. `direct`
+//! asks the store for the same, without a worker, `LINES` a call. With a `RATE` each request has a
+//! due time, from which its latency counts: a worker that stalls gets no fewer requests. `insert`
+//! posts the paragraphs of real corpora (JSON Lines, plain or gzip, text in `text`), each once,
+//! with ids of their own.
 //!
-//! It runs on one thread, with connections that are kept, and checks every answer.
+//! The generator runs on one thread, keeps its connections, and checks every answer.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a benchmark")]
 
@@ -86,7 +89,7 @@ fn fill(store: &str, n: usize) {
     println!("{:?}", index.status().unwrap());
 }
 
-/// The fingerprint of a made-up document: a number spread over 64 bits (splitmix64).
+/// Returns the fingerprint of a made-up document: a number spread over 64 bits (splitmix64).
 fn made_up(number: u64) -> Fingerprint {
     let z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -94,7 +97,7 @@ fn made_up(number: u64) -> Fingerprint {
     Fingerprint(z ^ z >> 31)
 }
 
-/// What the `n`-th query asks for.
+/// Returns the fingerprint of the `n`-th query.
 fn queried(n: u64, n_documents: u64) -> Fingerprint {
     match n % 2 {
         0 => Fingerprint(made_up(made_up(n).0 % n_documents).0 ^ 0b1_0000_0001_0000_0001),
@@ -102,7 +105,7 @@ fn queried(n: u64, n_documents: u64) -> Fingerprint {
     }
 }
 
-/// Asks the store as a worker does, but without one: what is near, and what is known of it.
+/// Asks the store as a worker does, but without one: for near documents, and for their records.
 fn direct(store: &str, n_documents: usize, n_threads: usize, seconds: &str, n_lines: usize) {
     let options = OpenOptions { mode: Mode::MustExist, ..OpenOptions::default() };
     let index = engine::open_index(store, &options).unwrap();
@@ -131,23 +134,23 @@ fn direct(store: &str, n_documents: usize, n_threads: usize, seconds: &str, n_li
     println!("{:.0} queries/s; {n_matches} matches", n_asked as f64 / start.elapsed().as_secs_f64());
 }
 
-/// One request after another, made here and checked here.
+/// A sequence of requests, with the checks of their answers.
 trait Workload {
-    /// The route, and whether its body is JSON Lines.
+    /// Returns the route of the requests.
     fn route(&self) -> &'static str;
-    /// Writes the body of the next request, and how many items it has; `None` when there is no more to do.
+    /// Writes the body of the next request; returns the number of its items, or `None` at the end.
     fn next(&self, body: &mut Vec<u8>) -> Option<usize>;
-    /// Counts what came back. Panics where it is not what was asked for.
+    /// Counts an answer. Panics if it is not the one expected.
     fn check(&self, status: u16, answer: &[u8], n_items: usize);
-    /// Requests a second over all connections; as many as there can be where it does not say.
+    /// Returns the requests a second over all connections; `None` is as many as possible.
     fn rate(&self) -> Option<f64> {
         None
     }
-    /// What was counted, for people.
+    /// Returns the counts, for people.
     fn summary(&self) -> String;
 }
 
-/// Runs a workload over some connections, and prints what it reached.
+/// Runs a workload over `n_connections` connections, and prints the rates and latencies.
 fn run(url: &str, n_connections: usize, workload: impl Workload + 'static) {
     let address = url.strip_prefix("http://").unwrap_or(url).trim_end_matches('/').to_owned();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -192,7 +195,7 @@ struct Reached {
     micros: Vec<u64>,
 }
 
-/// The requests of one connection, each after the answer to the one before.
+/// Sends the requests of one connection, each after the answer to the previous one.
 async fn client(
     address: String,
     workload: Rc<impl Workload>,
@@ -285,7 +288,7 @@ impl Workload for Queries {
     }
 }
 
-/// Enough of an answer to see what is wrong with it.
+/// Returns enough of an answer to show its fault.
 fn start_of(answer: &[u8]) -> String {
     String::from_utf8_lossy(&answer[..answer.len().min(1_000)]).into_owned()
 }

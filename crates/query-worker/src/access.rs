@@ -1,8 +1,8 @@
-//! Access: the keys, what each is for, and what each operation of the API needs.
+//! Access: API keys, their scopes, and the scope that each operation of the API needs.
 //!
-//! The rules (`rules.rs`) are stated here, in code. The guard of [`api`](crate::api) asks by them, and the API's
-//! description is made from them. What stands before a route besides, as the names by which the worker is asked,
-//! belongs to that guard.
+//! `rules.rs` states the rules in code; both the guard of [`api`](crate::api) and the API's
+//! description use them. Other checks before a route, such as the one of host names, belong to the
+//! guard.
 
 pub mod keys;
 mod pass;
@@ -13,11 +13,11 @@ use std::sync::Arc;
 use self::keys::Keys;
 pub(crate) use self::pass::Pass;
 
-/// Who may come in, and by what names the worker may be asked. All and any by default.
+/// Keys and host names that requests are checked against. The default admits every request.
 #[derive(Clone, Default)]
 pub struct Access {
-    /// Without keys everybody may come in.
+    /// The keys; `None` admits requests without a key.
     pub keys: Option<Arc<Keys>>,
-    /// The names besides `localhost` and IP addresses; without this any.
+    /// Names of the worker besides `localhost` and IP addresses; `None` admits any name.
     pub hosts: Option<Vec<String>>,
 }

@@ -1,8 +1,8 @@
-//! What HTTP sees: the routes, what each is asked and answers, and the description of them all.
+//! HTTP API: the routes, their requests and answers, and the OpenAPI description.
 //!
-//! What a route does to the index is done by the [`worker`](crate::worker), which key it needs is stated in
-//! [`access`](crate::access), and what clients are told of failures in [`problem`](crate::problem). How a request comes
-//! in does not belong here.
+//! The [`worker`](crate::worker) runs the operations, [`access`](crate::access) states their
+//! scopes, and [`problem`](crate::problem) holds the answers to failures. The API does not depend
+//! on connections.
 
 mod about;
 mod analyze;
@@ -39,10 +39,10 @@ use crate::problem::Problem;
 use crate::request;
 use crate::worker::Worker;
 
-/// Where the API is described.
+/// Path of the OpenAPI description.
 const DESCRIPTION: &str = "/openapi.json";
 
-/// All routes over one worker, for those that `access` lets in.
+/// Builds the router of all routes over one worker, for the requests that `access` admits.
 pub fn router(worker: Arc<Worker>, access: Access) -> Router {
     let (router, description) = documented().split_for_parts();
     let description = description::written(&description, &worker.index().rule());
@@ -56,22 +56,23 @@ pub fn router(worker: Arc<Worker>, access: Access) -> Router {
             Problem::method_not_allowed(&method, uri.path(), &known)
         })
         .layer(middleware::from_fn_with_state(Arc::new(guard), guard::guard))
-        // Outside of all others, so that it sees what they answer.
+        // Outermost, so that it sees the answers of all other layers.
         .layer(middleware::from_fn_with_state(Arc::clone(&worker), request::observe))
         .with_state(worker)
 }
 
-/// The methods that a path answers, as people write them down.
+/// Returns the methods that a path answers, joined for a message.
 fn methods(path: &str) -> String {
     rules::methods(path).unwrap_or_else(|| if is_open(path) { "GET".to_owned() } else { String::new() })
 }
 
-/// Whether a path is no part of the API, and answers GET to everybody: a file of the page, or the description.
+/// Returns true if a path is outside of the API and answers GET without a key: a file of the page,
+/// or the description.
 fn is_open(path: &str) -> bool {
     path == DESCRIPTION || page::paths().any(|of_page| of_page == path)
 }
 
-/// The routes that the description of the API has, each with its own.
+/// Returns the router of the described routes, with their description.
 fn documented() -> OpenApiRouter<Arc<Worker>> {
     OpenApiRouter::with_openapi(description::begun())
         .routes(routes!(query::query))
@@ -88,11 +89,11 @@ fn documented() -> OpenApiRouter<Arc<Worker>> {
         .routes(routes!(about::metrics))
 }
 
-/// Reads one JSON object.
+/// Parses one JSON object.
 fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, Problem> {
-    // Some editors begin a file with it.
+    // A byte order mark, which some editors write.
     let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
-    // serde would take an array's elements for the fields, in their order.
+    // serde would read an array's elements as the fields, in order.
     if !json.trim_ascii_start().starts_with(b"{") {
         return Err(Problem::bad_request("this must be a JSON object"));
     }
@@ -100,8 +101,8 @@ fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, Problem> {
         .map_err(|error| Problem::bad_request(&format!("this is not the JSON expected: {error}")))
 }
 
-/// A number without a fraction, for a field that may be left out. To JSON Schema 10.0 is the integer 10, and some clients
-/// write it so.
+/// Deserializes an optional field as a number without a fraction. JSON Schema takes 10.0 as the
+/// integer 10, and some clients write integers so.
 fn whole<'de, D: Deserializer<'de>, N: TryFrom<u64>>(deserializer: D) -> Result<Option<N>, D::Error> {
     let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else { return Ok(None) };
     let is_exact = |float: f64| float.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&float);
@@ -111,7 +112,7 @@ fn whole<'de, D: Deserializer<'de>, N: TryFrom<u64>>(deserializer: D) -> Result<
     whole.map(Some).ok_or_else(|| D::Error::custom(format!("{number} is not a whole number in range")))
 }
 
-/// The id of a document in a path, percent-decoded: it may hold any characters, slashes too.
+/// The id of a document in a path, percent-decoded. An id may contain slashes.
 struct PathId(DocumentId);
 
 impl FromRequestParts<Arc<Worker>> for PathId {
@@ -125,7 +126,7 @@ impl FromRequestParts<Arc<Worker>> for PathId {
     }
 }
 
-/// Checks an id that a client gave.
+/// Checks an id from a client.
 fn document_id(id: String) -> Result<DocumentId, Problem> {
     DocumentId::new(id).map_err(|error| Problem::bad_request(&error.to_string()))
 }

@@ -1,4 +1,4 @@
-//! `--check`: whether a start would succeed.
+//! `--check`: tests whether a start would succeed.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::handles;
 use crate::worker::Worker;
 
-/// Opens what a start opens, makes nothing, and says what there is.
+/// Opens everything that a start opens, creates nothing, and returns a report.
 pub(crate) fn check(config: &Config) -> anyhow::Result<String> {
     config.keys()?;
     config.tls()?;
@@ -22,7 +22,7 @@ pub(crate) fn check(config: &Config) -> anyhow::Result<String> {
     let asked = Worker::asked(config)?;
     let uri = asked.uri;
     let connections = connections(config, uri)?;
-    // Where none is to be made a start says what is wrong.
+    // If no index is to be made, the opening reports a missing one.
     if asked.options.mode == Mode::MustExist
         || is_there(uri).with_context(|| format!("failed to open index `{uri}`"))?
     {
@@ -32,7 +32,7 @@ pub(crate) fn check(config: &Config) -> anyhow::Result<String> {
             "all is well: the index at {uri} is there, of scheme {scheme}{address}{connections}\n"
         ));
     }
-    // Whether one can be that is as asked for.
+    // Tests in memory whether an index with these options is possible.
     let options = asked.options.open_options();
     Index::over(Box::new(MemoryStore::new()), &options).context("no such index can be made")?;
     if let Some(path) = uri.parse::<StoreUri>()?.capabilities().local_path {
@@ -41,8 +41,8 @@ pub(crate) fn check(config: &Config) -> anyhow::Result<String> {
     Ok(format!("all is well: there is no index at {uri} yet, and a start makes one{address}{connections}\n"))
 }
 
-/// Whether a start could take as many connections as are asked for. What there is to say is said as the end of a
-/// sentence.
+/// Tests whether a start could take `--connections-max` connections. Returns the end of a sentence:
+/// empty, or the lower number.
 fn connections(config: &Config, uri: &str) -> anyhow::Result<String> {
     let asked = config.limits.connections_max;
     let connections_max = handles::connections_max(asked, &uri.parse()?)?;
@@ -54,8 +54,8 @@ fn connections(config: &Config, uri: &str) -> anyhow::Result<String> {
     ))
 }
 
-/// Whether a start could listen there, found out without listening: a worker that starts meanwhile is not in the way of
-/// that. What there is to say is said as the end of a sentence.
+/// Tests whether a start could bind the address, without listening, so a worker that starts
+/// meanwhile is not disturbed. Returns the end of a sentence.
 fn listening(address: SocketAddr) -> anyhow::Result<String> {
     let bound = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4(),
@@ -74,9 +74,10 @@ fn listening(address: SocketAddr) -> anyhow::Result<String> {
     }
 }
 
-/// Whether a start could make a directory, which is found out by making another one in its place and removing it.
+/// Tests whether a start could make a directory: makes another one in its nearest existing parent,
+/// and removes it.
 fn can_be_made(path: &Path) -> anyhow::Result<()> {
-    // An empty path is that of where we are.
+    // An empty path is the current directory.
     let there = |path: &&Path| !path.as_os_str().is_empty() && path.symlink_metadata().is_ok();
     let nearest = path.ancestors().find(there).unwrap_or(Path::new("."));
     let trial = nearest.join(format!(".pigeonhole-check-{}", std::process::id()));
@@ -88,7 +89,8 @@ fn can_be_made(path: &Path) -> anyhow::Result<()> {
 fn is_there(uri: &str) -> index::Result<bool> {
     match uri.parse::<StoreUri>()?.open(Mode::MustExist, Clock::system(), None) {
         Ok(store) => Ok(store.metadata()?.is_some()),
-        // A directory, which a start makes. Of tables that are missing, which it does not make, the metadata tells.
+        // `NotFound` is a missing directory, which a start makes. Missing tables, which a start
+        // does not make, show in `metadata`.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }

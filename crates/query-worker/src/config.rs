@@ -1,5 +1,5 @@
-//! The command line and its environment twins, as values. Where else settings come from is for [`program::settings`], and
-//! what is made of them for the rooms that they are given to.
+//! Command line and environment variables of the service, as values. [`program::settings`] handles
+//! the other sources of settings; the modules that receive a setting apply it.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -38,32 +38,35 @@ are ended then, but their clients have to read the last answer. A stop takes up 
 --grace-seconds; a second signal stops at once. At a SIGHUP the files of --keys and --tls-cert are read again."
 )]
 pub struct Config {
-    /// What to do instead of serving.
+    /// Command to run instead of serving.
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// Where to find the index.
+    /// Store of the index.
     #[command(flatten)]
     pub store: StoreArgs,
-    /// Make a new, empty index where there is none; without this the worker refuses to start there. With it a slip in
-    /// --store, or a disk that is not mounted, is served as an index that knows nothing
+    /// Make a new, empty index where there is none; without this the worker refuses to start there.
+    /// With it a slip in --store, or a disk that is not mounted, is served as an index that knows
+    /// nothing
     #[arg(long, env = "PIGEONHOLE_CREATE_INDEX", help_heading = "Index")]
     pub create_index: bool,
-    /// How a new index is to fingerprint, or what an existing one is expected to.
+    /// Recipe of a new index, or the expected recipe of an existing one.
     #[command(flatten)]
     pub recipe: RecipeArgs,
-    /// Where settings come from, and whether to show them.
+    /// Sources of the settings, and the flag that prints them.
     #[command(flatten)]
     pub settings: SettingsArgs,
-    /// Open the index and whatever else a start opens, but listen to nobody; exit with 0 if all is well, else with 2
+    /// Open the index and whatever else a start opens, but listen to nobody; exit with 0 if all is
+    /// well, else with 2
     ///
-    /// An index that is not there yet is not made, also with --create-index. That the address of --listen is in use is
-    /// said and no failure: it may be so by the worker that this one is to follow.
+    /// An index that is not there yet is not made, also with --create-index. That the address of
+    /// --listen is in use is said and no failure: it may be so by the worker that this one is to
+    /// follow.
     #[arg(long, conflicts_with = "print_config", help_heading = "Settings")]
     pub check: bool,
-    /// What is logged.
+    /// Format and level of the log.
     #[command(flatten)]
     pub log: LogArgs,
-    /// Where traces are sent.
+    /// Collector of traces.
     #[command(flatten)]
     pub otlp: OtlpArgs,
     /// Address and port to listen on; port 0 takes a free one, which the log names
@@ -76,7 +79,8 @@ pub struct Config {
         help_heading = "Service"
     )]
     pub listen: SocketAddr,
-    /// File of the API keys; without a good one nobody is answered. Made by `query-worker new-key`, read again when it changes
+    /// File of the API keys; without a good one nobody is answered. Made by `query-worker new-key`,
+    /// read again when it changes
     #[arg(long, value_name = "FILE", env = "PIGEONHOLE_KEYS", help_heading = "Service")]
     pub keys: Option<PathBuf>,
     /// Serve HTTPS by this certificate, with the chain after it (PEM); read again when it changes
@@ -97,11 +101,12 @@ pub struct Config {
         help_heading = "Service"
     )]
     pub tls_key: Option<PathBuf>,
-    /// Listen on an address that others can reach, without keys: whoever reaches it can read and write the index
+    /// Listen on an address that others can reach, without keys: whoever reaches it can read and
+    /// write the index
     #[arg(long, env = "PIGEONHOLE_INSECURE_NO_AUTH", help_heading = "Service")]
     pub insecure_no_auth: bool,
-    /// A name by which clients know the worker, besides localhost and IP addresses; may be repeated. On loopback without
-    /// keys any other is refused
+    /// A name by which clients know the worker, besides localhost and IP addresses; may be
+    /// repeated. On loopback without keys any other is refused
     #[arg(
         long,
         value_name = "NAME",
@@ -111,8 +116,8 @@ pub struct Config {
         help_heading = "Service"
     )]
     pub allowed_host: Vec<String>,
-    /// How long a request waits for a store that has gone away to come back, or for its turn to write, before it is
-    /// answered 503
+    /// How long a request waits for a store that has gone away to come back, or for its turn to
+    /// write, before it is answered 503
     #[arg(
         long,
         value_name = "SECONDS",
@@ -121,7 +126,8 @@ pub struct Config {
         help_heading = "Service"
     )]
     pub store_wait_seconds: u64,
-    /// After a stop signal, how long to go on taking requests, with /readyz at 503, for a load balancer to notice
+    /// After a stop signal, how long to go on taking requests, with /readyz at 503, for a load
+    /// balancer to notice
     #[arg(
         long,
         value_name = "SECONDS",
@@ -139,17 +145,18 @@ pub struct Config {
         help_heading = "Service"
     )]
     pub grace_seconds: u64,
-    /// How much to take on.
+    /// Bounds on the load and on waiting.
     #[command(flatten)]
     pub limits: Limits,
 }
 
-/// A name may have several addresses, of which some may be reached by others.
+/// Parses an IP address with a port. Host names are refused: a name may stand for several
+/// addresses, some of which other machines can reach.
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "give an IP address and a port, as in 127.0.0.1:8080 or [::1]:8080".to_owned())
 }
 
-/// A name as the header `Host` has it, without its port.
+/// Checks a host name as the header `Host` carries it, without a port.
 fn host_name(text: &str) -> Result<String, String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if text.trim_end_matches('.').is_empty() || !text.bytes().all(is_plain) {
@@ -160,10 +167,11 @@ fn host_name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// What to do instead of serving.
+/// Commands other than serving.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make an API key: prints its entry for the file of --keys, and on stderr the key, which is shown only this once
+    /// Make an API key: prints its entry for the file of --keys, and on stderr the key, which is
+    /// shown only this once
     NewKey {
         /// Whose it is; for people
         #[arg(long)]
@@ -177,7 +185,7 @@ pub enum Command {
     Manual(program::manual::Command),
 }
 
-/// What `-h` shows; all else is in `--help`.
+/// Ids of the arguments that `-h` shows; `--help` shows all.
 const COMMON: [&str; 10] = [
     "store",
     "create-index",
@@ -192,22 +200,23 @@ const COMMON: [&str; 10] = [
 ];
 
 impl Config {
-    /// All that may be asked.
+    /// Returns the command line: all arguments and commands.
     #[must_use]
     pub fn command_line() -> clap::Command {
         with_short_help(Self::command(), &COMMON)
     }
 
-    /// How long a store that has gone away is waited for.
+    /// Longest wait for a store that is away, from `--store-wait-seconds`.
     #[must_use]
     pub fn store_wait(&self) -> Duration {
         Duration::from_secs(self.store_wait_seconds)
     }
 
-    /// The keys that are in force; none where everybody may come in.
+    /// Reads the keys in force; `None` where the worker answers without keys.
     ///
     /// # Errors
-    /// They cannot be read, or there must be some: more than this machine can reach the worker.
+    /// The key file cannot be read, or keys are required but missing: other machines can reach the
+    /// worker, and `--insecure-no-auth` is not given.
     pub fn keys(&self) -> anyhow::Result<Option<Arc<Keys>>> {
         ensure!(
             self.keys.is_none() || !self.insecure_no_auth,
@@ -226,16 +235,16 @@ impl Config {
         self.listen.ip().to_canonical().is_loopback()
     }
 
-    /// The certificate by which the worker is known; none where it serves plain HTTP.
+    /// Reads the TLS certificate; `None` where the worker serves plain HTTP.
     ///
     /// # Errors
-    /// It cannot be read, or not used.
+    /// A file of the certificate or of its key cannot be read or used.
     pub fn tls(&self) -> anyhow::Result<Option<Arc<Tls>>> {
         let files = self.tls_cert.as_deref().zip(self.tls_key.as_deref());
         files.map(|(certificate, key)| Tls::open(certificate, key).map(Arc::new)).transpose()
     }
 
-    /// How long what is under way may take at a stop.
+    /// Grace period of requests under way at a stop, from `--grace-seconds`.
     pub(crate) fn grace(&self) -> Duration {
         Duration::from_secs(self.grace_seconds)
     }

@@ -1,12 +1,13 @@
-//! Connections: how many are open, how long each waits for its client, and how they end.
+//! Connections: their number, their waits for clients, and their ends.
 //!
-//! `axum::serve` waits for ever, for any number of clients: this takes its place. What a request may take once its head is
-//! there is the business of [`crate::api`].
+//! `axum::serve` waits for any number of clients without limit; this module replaces it.
+//! [`crate::api`] bounds a request once its head is complete.
 //!
-//! hyper-util has an orderly stop (`GracefulShutdown`), of which the count of open connections is `closed` here, three lines;
-//! hyper has a bound for a head; tower-http's bounds begin behind the head. None bounds how long a client takes to read an
-//! answer, has an idle connection make place for a new one, or says a problem where hyper refuses a head. The modules that do
-//! (`timed`, `seats`, `refusing`) bound heads and stop connections by the same state.
+//! hyper-util has an orderly stop (`GracefulShutdown`), whose count of open connections takes three
+//! lines here (`closed`). hyper bounds heads, and tower-http bounds requests behind the head. None
+//! of them bounds the time to read an answer, closes an idle connection in favour of a new one, or
+//! answers a problem where hyper refuses a head. The modules for these (`timed`, `seats`,
+//! `refusing`) share their state with the bound on heads and with the stop.
 
 mod lobby;
 mod refusing;
@@ -51,25 +52,24 @@ use crate::worker::{Stage, Worker};
 /// The most bytes of a request's head.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 
-/// How long a connection that is idle may take to make place. It ends at once; where its client has just begun to ask
-/// it does so after the answer.
+/// Longest wait for an idle connection to give way. It ends at once, or after the answer if its
+/// client has just begun a request.
 const PLACE_WAIT_MAX: Duration = Duration::from_secs(1);
 
-/// How long a client whose connection is to make place may take for the rest of a head that it has
-/// begun.
+/// Longest wait for the rest of a head on a connection that is to give way.
 const HEAD_WAIT_MAX: Duration = Duration::from_millis(500);
 
-/// How long a client may take to read that there is no place for it.
+/// Longest wait for a client to read its refusal.
 const REFUSAL_WAIT_MAX: Duration = Duration::from_secs(1);
 
-/// How long a client that has sent nothing yet may take for its first byte when the worker stops. It may have connected
-/// just before, and have its request on the way.
+/// Longest wait at a stop for the first byte of a client. The client may have connected just
+/// before, with its request on the way.
 const FIRST_BYTE_WAIT_MAX: Duration = Duration::from_millis(500);
 
-/// How long to wait where the machine has no room for one connection more: others must end first.
+/// Pause after the system has no room for another connection: others must end first.
 const FULL_WAIT: Duration = Duration::from_millis(200);
 
-/// Takes connections and serves them.
+/// Accepts connections and serves them.
 #[derive(Clone)]
 pub(crate) struct Connections {
     router: Router,
@@ -78,7 +78,7 @@ pub(crate) struct Connections {
     stage: watch::Receiver<Stage>,
     http: http1::Builder,
     metrics: Arc<Metrics>,
-    /// One permit for each connection that is open.
+    /// One permit for each connection that may be open.
     places: Arc<Semaphore>,
     seats: Arc<Seats>,
     refusals: Arc<Semaphore>,
@@ -86,7 +86,7 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// To the router over a worker, by its limits.
+    /// Serves the router over a worker, within the worker's limits.
     pub(crate) fn new(router: Router, tls: Option<Arc<Tls>>, worker: &Worker) -> Self {
         let (limits, stage, metrics) =
             (worker.limits().clone(), worker.stage(), Arc::clone(worker.metrics()));
@@ -96,7 +96,7 @@ impl Connections {
         Self { router, limits, tls, stage, http: http(), metrics, places, seats, refusals, lobby }
     }
 
-    /// Takes connections for as long as it is polled.
+    /// Accepts connections for as long as the future is polled.
     pub(crate) async fn take(&self, listener: &TcpListener) -> Infallible {
         let mut can_take = true;
         loop {
@@ -109,7 +109,7 @@ impl Connections {
                     self.begin(stream);
                 }
                 Err(error) if is_clients(&error) => {}
-                // Nothing of it is a reason to stop, nor one to say so five times a second.
+                // No such error is a reason to stop, nor to log five lines a second.
                 Err(error) => {
                     if can_take {
                         warn!(%error, "no connection can be taken now");
@@ -121,10 +121,10 @@ impl Connections {
         }
     }
 
-    /// Takes the connections that clients have made and nobody has taken so far, and then no more: to close the listener
-    /// would reset them.
+    /// Accepts the connections that clients have already made, and then closes the listener, which
+    /// would reset connections that are not accepted.
     pub(crate) fn take_waiting(&self, listener: TcpListener) -> io::Result<()> {
-        // The system is asked, because the runtime may not have heard of the last ones.
+        // Asks the system, because the runtime may not know of the last ones.
         let listener = listener.into_std()?;
         loop {
             match listener.accept() {
@@ -133,7 +133,7 @@ impl Connections {
                     self.begin(TcpStream::from_std(stream)?);
                 }
                 Err(error) if is_clients(&error) => {}
-                // There are no more, or no more can be taken.
+                // No more connections wait, or the system accepts no more.
                 Err(_) => return Ok(()),
             }
         }
@@ -141,12 +141,13 @@ impl Connections {
 
     /// Resolves when no connection is open.
     pub(crate) async fn closed(&self) {
-        // It is never closed, so this cannot fail.
+        // Cannot fail: the semaphore is never closed.
         let _all = self.places.acquire_many(self.limits.connections_max).await;
     }
 
     fn begin(&self, stream: TcpStream) {
-        // Answers are small: none should wait for the acknowledgement of the one before. Where it fails, they do.
+        // Small answers should not wait for the acknowledgement of the previous one. If the option
+        // fails, they do.
         stream.set_nodelay(true).unwrap_or(());
         match Arc::clone(&self.places).try_acquire_owned() {
             Ok(place) => drop(tokio::spawn(self.serving(stream, place))),
@@ -154,8 +155,7 @@ impl Connections {
         }
     }
 
-    /// Has a connection that is idle make place for this one, or tells its client that none is. A
-    /// probe needs none.
+    /// Lets an idle connection give way to this one, or refuses this one. A probe needs no place.
     fn begin_later(&self, stream: TcpStream) {
         let refusal = Arc::clone(&self.refusals).try_acquire_owned().ok();
         let calls = refusal.is_some() && self.seats.call_one();
@@ -165,7 +165,7 @@ impl Connections {
             let probe = async {
                 match &this.tls {
                     None => this.lobby.probe(&stream).await,
-                    // What it asks is not seen before the handshake.
+                    // The request is not readable before the TLS handshake.
                     Some(_) => None,
                 }
             };
@@ -179,14 +179,14 @@ impl Connections {
                 drop(refusal);
                 this.serving(stream, place).await;
             } else if refusal.is_some() && this.tls.is_none() {
-                // Before the handshake nothing could be said.
+                // Before the handshake no answer is possible.
                 let problem = Problem::too_many_connections(this.limits.connections_max);
                 refuse(stream, &problem, &this.metrics).await;
             }
         });
     }
 
-    /// Serves a connection that has a place, to its end.
+    /// Serves a connection that holds a place, to its end.
     fn serving(
         &self,
         stream: TcpStream,
@@ -224,7 +224,7 @@ impl Connections {
     }
 }
 
-/// What the first of two gives that gives something.
+/// Returns the first `Some` of two futures.
 async fn first_of<T>(a: impl Future<Output = Option<T>>, b: impl Future<Output = Option<T>>) -> Option<T> {
     let (mut a, mut b) = (pin!(a), pin!(b));
     tokio::select! {
@@ -240,7 +240,7 @@ async fn first_of<T>(a: impl Future<Output = Option<T>>, b: impl Future<Output =
     }
 }
 
-/// A connection's seat, which it leaves at its end.
+/// The seat of a connection, left at the end of the connection.
 struct Seat(Arc<Turns>);
 
 impl Drop for Seat {
@@ -249,25 +249,25 @@ impl Drop for Seat {
     }
 }
 
-/// How HTTP is spoken.
+/// Returns the settings of HTTP.
 fn http() -> http1::Builder {
     let mut http = http1::Builder::new();
-    // The buffer is looked at between two reads, each of which may fill more than was asked for; so it bounds the
-    // memory, and the head has a bound of its own.
+    // hyper checks the buffer between two reads, each of which may fill more than requested. The
+    // buffer thus bounds memory, and the head has a bound of its own.
     http.max_buf_size(HEAD_BYTES_MAX).max_header_size(HEAD_BYTES_MAX);
-    // So that it reads on while a request is worked on. `Timed` keeps from it that a client sends
-    // no more: such a client is still answered, but for heavy work (see `Client`).
+    // hyper then keeps reading while a request is worked on. `Timed` hides the end of input from
+    // hyper: such a client is still answered, except for heavy work (see `Client`).
     http.half_close(false);
     http
 }
 
-/// Begins TLS. Whoever speaks plain HTTP is told so.
+/// Begins TLS. A client that speaks plain HTTP is told to use HTTPS.
 async fn shake_hands(
     acceptor: TlsAcceptor,
     stream: TcpStream,
     metrics: &Metrics,
 ) -> io::Result<TlsStream<TcpStream>> {
-    /// How a handshake begins (RFC 8446, 5.1), and no method of HTTP.
+    /// First byte of a handshake (RFC 8446, 5.1), and of no HTTP method.
     const HANDSHAKE: u8 = 22;
     let mut first = [HANDSHAKE];
     stream.peek(&mut first).await?;
@@ -333,7 +333,7 @@ fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
             std::future::pending::<Infallible>().await
         };
         let ended = tokio::select! {
-            // First, for the connection to be polled after a change of when it closes.
+            // First, so that the connection is polled after a change of its closing conditions.
             biased;
             never = stop => match never {},
             ended = &mut connection => ended,
@@ -344,27 +344,27 @@ fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     }
 }
 
-/// Resolves when the worker is so far in its life.
+/// Resolves when the worker has reached a stage.
 async fn reached(stage: &mut watch::Receiver<Stage>, reached: Stage) {
     // The worker outlives its connections.
     drop(stage.wait_for(|stage| *stage >= reached).await);
 }
 
-/// Tells a client why it is not served.
+/// Answers a problem to a client that is not served.
 async fn refuse(mut stream: TcpStream, problem: &Problem, metrics: &Metrics) {
     let said = async {
         stream.write_all(&request::refuse(metrics, problem)).await?;
         stream.shutdown().await?;
-        // To close a connection with bytes unread would reset it, and the answer with it.
+        // Closing a connection with unread bytes would reset it, and lose the answer.
         let mut unread = [0; 1024];
         while stream.read(&mut unread).await? > 0 {}
         io::Result::Ok(())
     };
-    // Whoever has gone needs no answer.
+    // A client that has gone needs no answer.
     tokio::time::timeout(REFUSAL_WAIT_MAX, said).await.unwrap_or(Ok(())).unwrap_or(());
 }
 
-/// Whether a connection could not be taken because its client has gone again.
+/// Returns true if a connection could not be accepted because its client has gone.
 fn is_clients(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)

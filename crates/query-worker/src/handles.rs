@@ -1,30 +1,31 @@
-//! File handles: how many the process may have, and how many connections that allows.
+//! File handles: the limit of the process, and the number of connections that fits into it.
 //!
-//! A process that has as many as it may cannot read its keys again, reach its store, or take a connection to say so. So
-//! connections are bounded by what is left when all else has its own.
+//! A process without a free handle can neither read its keys again, nor reach its store, nor accept
+//! a connection to report the failure. Connections are therefore bounded by the handles left after
+//! reservations for all other uses.
 
 use anyhow::ensure;
 use engine::StoreUri;
 
 use crate::limits::{LOBBY_MAX, PROBES_MAX, REFUSALS_MAX};
 
-/// For stdin, stdout and stderr, the listener, the runtime's own, the files that are read again, name look-ups, the
-/// collector of traces, and as many again.
+/// Handles for stdin, stdout and stderr, the listener, the runtime, reloaded files, name look-ups
+/// and the collector of traces, doubled for safety.
 const OWN: usize = 64;
 
-/// Allows the process as many handles as the system lets it have (the hard limit): shells give 1,024 for the sake of
-/// programs that use select(2), which this one does not.
+/// Raises the soft limit on open files to the hard limit. Shells set 1,024 for programs with
+/// `select(2)`, which this process does not use.
 pub(crate) fn raise() {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
         let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-        // Where that fails, as some systems do where there is no hard limit, it is as it was.
+        // Best effort: some systems refuse this where there is no hard limit.
         setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap_or(());
     }
 }
 
-/// How many handles the process may have; none where there is no bound.
+/// Returns the limit on open files; `None` if there is none.
 fn handles_max() -> Option<u64> {
     #[cfg(unix)]
     return rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
@@ -32,10 +33,11 @@ fn handles_max() -> Option<u64> {
     return None;
 }
 
-/// How many connections may be open at once, at most `asked`: fewer where the process may not have so many handles.
+/// Returns the number of connections that may be open at once: `asked`, or fewer if the limit on
+/// open files requires it.
 ///
 /// # Errors
-/// There is none left for a connection.
+/// The reservations leave no handle for a connection.
 pub(crate) fn connections_max(asked: u32, store: &StoreUri) -> anyhow::Result<u32> {
     fitted(handles_max(), asked, store)
 }

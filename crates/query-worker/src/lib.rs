@@ -1,10 +1,11 @@
-//! The service: answers over HTTP whether a text has been seen, and inserts what is new.
+//! HTTP service for near-duplicate detection: answers queries about texts and inserts new texts.
 //!
-//! The stores and the fingerprinter block, so what asks them crosses from async to a blocking thread; see [`worker`].
-//! What HTTP sees is in [`api`].
+//! The stores and the fingerprinter block, so calls to them cross from async to blocking threads in
+//! [`worker`]. The HTTP interface is [`api`].
 //!
-//! The rooms look downwards only: [`server`] knows [`api`] and `connections`, these `request`, and that the [`worker`];
-//! below are [`access`], [`config`], [`problem`], `metrics` and what they are made of.
+//! Dependencies point downwards only: [`server`] uses [`api`] and `connections`; both use
+//! `request`, which uses [`worker`]. [`access`], [`config`], [`problem`] and `metrics` lie below
+//! them.
 #![forbid(unsafe_code)]
 
 pub mod access;
@@ -48,7 +49,8 @@ use crate::server::Service;
 use crate::signals::Signals;
 use crate::worker::Worker;
 
-/// Runs the command line of this process: 0 after an orderly stop, 2 if it could not run.
+/// Runs the command line of this process; returns 0 after an orderly stop and 2 if the service
+/// could not run.
 #[must_use]
 pub fn main() -> ExitCode {
     let settings =
@@ -68,7 +70,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Shows or checks the settings where that is asked for, and else serves.
+/// Prints or checks the settings if asked to, and serves otherwise.
 fn obey(settings: &Settings) -> anyhow::Result<()> {
     let config = Config::from_arg_matches(settings.matches())?;
     match &config.command {
@@ -76,7 +78,7 @@ fn obey(settings: &Settings) -> anyhow::Result<()> {
         Some(Command::Manual(command)) => {
             return command.run(Config::command_line(), &mut program::stdout()).or_else(|error| {
                 match error.kind() {
-                    // Whoever reads has seen enough.
+                    // The reader has closed the pipe, which is no failure.
                     io::ErrorKind::BrokenPipe => Ok(()),
                     _ => Err(error.into()),
                 }
@@ -98,7 +100,7 @@ fn obey(settings: &Settings) -> anyhow::Result<()> {
     program::stdout().write_all(said.as_bytes()).context("failed to write to stdout")
 }
 
-/// The entry goes to stdout, so that it can be appended to the file, and the key to stderr.
+/// Prints a new key: its entry on stdout, ready to append to the key file, and the key on stderr.
 fn print_new_key(name: &str, scopes: &[Scope]) -> anyhow::Result<()> {
     let (key, entry) = keys::new_key(name, scopes)?;
     program::stdout().write_all(entry.as_bytes()).context("failed to write the entry")?;
@@ -106,7 +108,7 @@ fn print_new_key(name: &str, scopes: &[Scope]) -> anyhow::Result<()> {
         .context("failed to write the key")
 }
 
-/// Opens the store, binds, and serves until the process is told to stop.
+/// Opens the store, binds the address, and serves until the process receives a stop signal.
 fn run(config: &Config) -> anyhow::Result<()> {
     let keys = config.keys()?;
     let tls = config.tls()?;
@@ -160,7 +162,7 @@ fn run(config: &Config) -> anyhow::Result<()> {
             () = signals.nth(2) => Err(anyhow::anyhow!("told twice to stop; requests under way were not answered")),
         }
     });
-    // Work that has outlived its grace must not hold the process: dropping the runtime would wait for it.
+    // Dropping the runtime would wait for work that has outlived its grace period.
     runtime.shutdown_background();
     served
 }

@@ -1,22 +1,23 @@
-//! What the worker takes on at most. Each bound has a name, and one that an operator may set a flag and a default; a
-//! client that meets it is told which it was. Bounds that only one room keeps are in that room.
+//! Bounds on the load of the worker. Each has a name, and those that operators may set have a flag
+//! and a default. A client that meets a bound is told its name. Bounds of a single module stay in
+//! that module.
 
 use std::time::Duration;
 
 use clap::Args;
 
-/// The most connections that wait at once for one that is idle to make place for them, or are being told that none
-/// does. What comes beyond these is closed without a word.
+/// The most connections at once that wait for an idle one to give way, or are being refused.
+/// Connections beyond them are closed without an answer.
 pub(crate) const REFUSALS_MAX: usize = 64;
 
-/// The most connections beyond all places that may say at once that they are probes. One more has
-/// the oldest of them closed.
+/// The most connections beyond `connections_max` that may show at once that they are probes. One
+/// more closes the oldest of them.
 pub(crate) const LOBBY_MAX: usize = 48;
 
-/// The most probes that are answered at once beyond all places.
+/// The most probes answered at once beyond `connections_max`.
 pub(crate) const PROBES_MAX: usize = 16;
 
-/// How much a worker takes on, and how long it waits for its clients.
+/// Bounds on the load, and on the time that the worker waits for its clients.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub struct Limits {
@@ -44,41 +45,45 @@ pub struct Limits {
     /// Refuse a request body, or a line of a batch, of more bytes than this
     #[arg(long, value_name = "BYTES", default_value_t = 8 << 20, env = "PIGEONHOLE_BODY_BYTES_MAX")]
     pub body_bytes_max: usize,
-    /// Bytes of request bodies, and of answers above 64 KiB that are not read yet, held at once; what comes beyond is answered
-    /// 503. Batches are apart
+    /// Bytes of request bodies, and of answers above 64 KiB that are not read yet, held at once;
+    /// what comes beyond is answered 503. Batches are apart
     #[arg(long, value_name = "BYTES", default_value_t = 256 << 20, env = "PIGEONHOLE_BODIES_BYTES_MAX")]
     pub bodies_bytes_max: u32,
     /// Bytes of memory for work on long texts at once, by what each becomes in normal form; what
     /// comes beyond waits for its turn
     #[arg(long, value_name = "BYTES", default_value_t = 256 << 20, value_parser = clap::value_parser!(u32).range(1..), env = "PIGEONHOLE_WORK_BYTES_MAX")]
     pub work_bytes_max: u32,
-    /// Bytes of memory for the texts of documents posted lately, which the page at / shows beside each other; 0 keeps none
+    /// Bytes of memory for the texts of documents posted lately, which the page at / shows beside
+    /// each other; 0 keeps none
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 20, env = "PIGEONHOLE_RECENT_TEXTS_BYTES_MAX")]
     pub recent_texts_bytes_max: usize,
     /// How long the body of a request may take to arrive, or a line of a batch
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, env = "PIGEONHOLE_BODY_SECONDS_MAX")]
     pub body_seconds_max: Duration,
-    /// Connections open at once; for one more the one that is idle longest is closed, or else it is answered 503 and
-    /// closed. Fewer where the process may not open so many files
+    /// Connections open at once; for one more the one that is idle longest is closed, or else it is
+    /// answered 503 and closed. Fewer where the process may not open so many files
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = count(), env = "PIGEONHOLE_CONNECTIONS_MAX")]
     pub connections_max: u32,
-    /// How long the head of a request may take from its first byte on; then the connection is closed
+    /// How long the head of a request may take from its first byte on; then the connection is
+    /// closed
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, env = "PIGEONHOLE_HEADER_SECONDS_MAX")]
     pub header_seconds_max: Duration,
     /// How long a connection may stay open without a request
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds, env = "PIGEONHOLE_IDLE_SECONDS_MAX")]
     pub idle_seconds_max: Duration,
-    /// How long a client may take to read 64 KiB of an answer, or all of a shorter one; then the connection is closed
+    /// How long a client may take to read 64 KiB of an answer, or all of a shorter one; then the
+    /// connection is closed
     #[arg(long, hide = true, value_name = "SECONDS", default_value = "10", value_parser = seconds, env = "PIGEONHOLE_ANSWER_SECONDS_MAX")]
     pub answer_seconds_max: Duration,
 }
 
-/// So many of something: one at least, and no more than a machine can have.
+/// Parses a count from 1 to 1,000,000.
 fn count() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=1_000_000)
 }
 
-/// A time to wait: `10`, or `0.5`. None at all would refuse everybody.
+/// Parses a time in seconds, such as `10` or `0.5`, from 0.001 to one day: a wait of zero would
+/// refuse every client.
 fn seconds(text: &str) -> Result<Duration, String> {
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());

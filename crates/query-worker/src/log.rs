@@ -1,7 +1,8 @@
-//! The log, on stderr: what is written of it, and how.
+//! The log, on stderr: its lines, levels and format.
 //!
-//! Neither texts nor the ids and sources that clients give are in it, at any level; only where a stored record is damaged
-//! is its id named, because nothing else says which to mend.
+//! At any level the log contains neither texts nor the ids and sources that clients give. The one
+//! exception is the id of a damaged record, because nothing else tells the operator which record to
+//! repair.
 
 mod queue;
 
@@ -18,25 +19,27 @@ use tracing_subscriber::{Layer, Registry, fmt};
 
 use self::queue::Queue;
 
-/// How long the reader of stderr is waited for at the end of the process.
+/// Longest wait at the end of the process for the reader of stderr.
 const LAST_WAIT_MAX: Duration = Duration::from_secs(1);
 
-/// What the names of the project's own crates begin with: this one, and all libraries.
+/// Prefixes of the targets of the project's own crates: the service, and all libraries.
 const OUR_TARGETS: [&str; 2] = ["query_worker", "pigeonhole_"];
 
 static STDERR: LazyLock<Queue> = LazyLock::new(|| Queue::before(program::stderr_exact()));
 
-/// How to log.
+/// Format and level of the log.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Log")]
 pub struct LogArgs {
     /// How a line of the log is written
     #[arg(long, value_name = "HOW", default_value = "text", env = "PIGEONHOLE_LOG_FORMAT")]
     pub log_format: LogFormat,
-    /// The least level that is logged: error, warn, info, debug or trace; also by part, as in `info,query_worker=debug`
+    /// The least level that is logged: error, warn, info, debug or trace; also by part, as in
+    /// `info,query_worker=debug`
     ///
-    /// At debug every request has a line; at any level those have that the worker or the store failed. Of the libraries
-    /// that it uses only warnings and errors are logged, unless they are named, as in `info,rustls=debug`.
+    /// At debug every request has a line; at any level those have that the worker or the store
+    /// failed. Of the libraries that it uses only warnings and errors are logged, unless they are
+    /// named, as in `info,rustls=debug`.
     #[arg(long, value_name = "LEVEL", default_value = "info", env = "PIGEONHOLE_LOG_LEVEL")]
     pub log_level: Targets,
 }
@@ -50,10 +53,10 @@ pub enum LogFormat {
     Json,
 }
 
-/// Something that is told of everything that happens, as the log is.
+/// A layer that receives every event and span, as the log does.
 pub(crate) type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// Starts the log of this process, and what else is told.
+/// Starts the log of this process, together with another layer if there is one.
 pub(crate) fn start(args: &LogArgs, more: Option<BoxedLayer>) {
     let is_coloured = args.log_format == LogFormat::Text && program::stderr().is_terminal();
     let lines = fmt::layer().with_writer(move || LogLines::new(&*STDERR, is_coloured)).with_ansi(is_coloured);
@@ -66,8 +69,8 @@ pub(crate) fn start(args: &LogArgs, more: Option<BoxedLayer>) {
     tracing_subscriber::registry().with(layers).init();
 }
 
-/// The level that is asked for without a name is that of our own crates: what others say below a warning is about their
-/// insides, and may be about the machine they were built on.
+/// Applies a level without a name to the project's own crates only. Messages of other crates below
+/// a warning are about their internals, and may reveal the machine that built them.
 fn filter(asked: &Targets) -> Targets {
     let level = asked.default_level().unwrap_or(LevelFilter::OFF);
     Targets::new()
@@ -76,12 +79,13 @@ fn filter(asked: &Targets) -> Targets {
         .with_targets(asked.iter().map(|(target, level)| (target.to_owned(), level)))
 }
 
-/// How many lines were dropped because stderr was not read.
+/// Returns the number of lines dropped because stderr was not read.
 pub(crate) fn n_dropped() -> u64 {
     STDERR.n_dropped()
 }
 
-/// Writes what is left of the log and then `last`. Whoever does not read stderr does not keep the process from ending.
+/// Writes the rest of the log and then `last`. A stalled reader of stderr delays the end of the
+/// process by `LAST_WAIT_MAX` at most.
 pub(crate) fn end(last: &str) {
     (&*STDERR).write_all(last.as_bytes()).unwrap_or(());
     STDERR.flush(LAST_WAIT_MAX);

@@ -1,5 +1,5 @@
-//! The figures of `GET /metrics`, in the OpenMetrics text format that Prometheus reads. What each means is in the crate's
-//! README; a test holds the two together.
+//! The figures of `GET /metrics`, in the OpenMetrics text format for Prometheus. The crate's README
+//! explains each; a test holds the two together.
 
 use std::time::Duration;
 
@@ -13,26 +13,26 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
-/// What the text is called on its way.
+/// Content type of the OpenMetrics text.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// What all names begin with.
+/// Prefix of all names.
 const PREFIX: &str = "pigeonhole";
 
-/// From a search in memory to a store that is hardly there, in seconds.
+/// Bucket bounds for durations in seconds: from a search in memory to a store that hardly answers.
 const SECONDS: [f64; 14] =
     [1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0];
 
-/// From nothing to a text that half of the index is like.
+/// Bucket bounds for counts: from nothing to a text that half of the index resembles.
 const COUNTS: [f64; 10] = [0.0, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0, 65536.0];
 
-/// From the least that an index may ask for to the same text.
+/// Bucket bounds for similarities: from the least that an index may require to 1, the same text.
 const SIMILARITIES: [f64; 12] = [0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 0.999, 1.0];
 
 type Labels<V, const N: usize> = [(&'static str, V); N];
 type Histograms<V> = Family<Labels<V, 1>, Histogram, fn() -> Histogram>;
 
-/// What is counted as it happens. What is only looked at when somebody asks is in [`Now`].
+/// Figures counted as they happen. Those that are read at the time of a scrape are in [`Now`].
 pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<Labels<String, 3>, Counter>,
@@ -51,7 +51,7 @@ pub(crate) struct Metrics {
     reloads: Family<Labels<&'static str, 2>, Counter>,
 }
 
-/// What is taken of the places there are.
+/// Places of admission that are taken.
 pub(crate) struct Taken {
     pub(crate) n_requests: usize,
     pub(crate) n_waiting: usize,
@@ -59,19 +59,19 @@ pub(crate) struct Taken {
     pub(crate) n_body_bytes: usize,
 }
 
-/// What holds at the moment of asking.
+/// Figures at the time of a scrape.
 pub(crate) struct Now<'a> {
     /// The name of the index's table scheme.
     pub(crate) scheme: &'a str,
     pub(crate) n_permits: usize,
     pub(crate) taken: Taken,
     pub(crate) n_log_lines_dropped: u64,
-    /// How many texts are kept, and their bytes.
+    /// The number of texts kept, and their bytes.
     pub(crate) recent_texts: (usize, usize),
-    /// Whether what is in force is not what its files say, by what it is called.
+    /// For each reloaded file set: true while the running configuration is older than the files.
     pub(crate) outdated: Vec<(&'static str, bool)>,
     pub(crate) n_connections_max: usize,
-    /// None where the store does not say.
+    /// `None` if the store does not report its status.
     pub(crate) status: Option<Status>,
 }
 
@@ -95,7 +95,7 @@ impl Metrics {
             store_errors: Family::default(),
             reloads: Family::default(),
         };
-        // From the start, so that the first failure is an increase.
+        // Created at the start, so that the first failure is an increase.
         for files in ["certificates", "keys"] {
             for outcome in ["refused", "taken", "unreadable"] {
                 drop(metrics.reloads.get_or_create(&[("files", files), ("outcome", outcome)]));
@@ -139,7 +139,7 @@ impl Metrics {
         metrics
     }
 
-    /// Counts a connection until what this gives is dropped.
+    /// Counts a connection until the returned guard is dropped.
     pub(crate) fn connected(&self) -> impl Drop + Send + 'static {
         struct Connected(Gauge);
         impl Drop for Connected {
@@ -155,7 +155,8 @@ impl Metrics {
         self.requests_under_way.inc();
     }
 
-    /// `status` is that of the answer, or a word where there was none.
+    /// Records an answered request. `status` is the status of the answer, or a word if there was
+    /// none.
     pub(crate) fn request_ended(&self, route: &str, method: &str, status: &str, took: Duration) {
         self.requests_under_way.dec();
         let labels =
@@ -164,7 +165,7 @@ impl Metrics {
         self.request_duration.get_or_create(&[("route", route.to_owned())]).observe(took.as_secs_f64());
     }
 
-    /// What is no request takes no time to speak of.
+    /// Counts a refused connection or request. Its duration is negligible.
     pub(crate) fn refused(&self, status: &str) {
         let labels = [("route", "none"), ("method", "none"), ("status", status)];
         self.requests.get_or_create(&labels.map(|(name, value)| (name, value.to_owned()))).inc();
@@ -175,7 +176,7 @@ impl Metrics {
         self.text_bytes.inc_by(text.len() as u64);
     }
 
-    /// What a query found, with the similarities of those that are answered with.
+    /// Records a search, with the similarities of the matches in the answer.
     pub(crate) fn found(
         &self,
         cost: Cost,
@@ -215,7 +216,7 @@ impl Metrics {
         self.reloads.get_or_create(&[("files", files), ("outcome", outcome)]).inc();
     }
 
-    /// All figures as text.
+    /// Returns all figures in the OpenMetrics text format.
     pub(crate) fn written(&self, now: &Now<'_>) -> String {
         let mut text = String::new();
         let mut write = || {
@@ -315,7 +316,7 @@ mod tests {
 
     use super::*;
 
-    /// (Kind, labels) by name, with everything counted at least once.
+    /// Returns kind and labels of each figure by name, with everything counted at least once.
     fn served() -> BTreeMap<String, (String, BTreeSet<String>)> {
         let metrics = Metrics::new();
         metrics.request_begun();

@@ -1,8 +1,8 @@
-//! Traces: a span for each request, sent by OTLP over HTTP to a collector. As in the log, neither texts nor the ids and
-//! sources of documents are in it.
+//! Traces: a span for each request, sent to a collector by OTLP over HTTP. As in the log, spans
+//! hold neither texts nor ids or sources of documents.
 //!
-//! A thread of its own sends what has come together. While the collector is away, or slower than requests come, the queue
-//! before it is full at some time, and what does not fit is dropped: nothing waits for it.
+//! A thread of its own sends batches of spans. While the collector is away or too slow, the bounded
+//! queue fills up and further spans are dropped: no request waits for the collector.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -26,31 +26,31 @@ use tracing_subscriber::filter::Targets;
 
 use crate::log::BoxedLayer;
 
-/// How long the collector may take to answer.
+/// Longest wait for an answer of the collector.
 const ANSWER_WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// The most that is read of what it answers.
+/// The most bytes read of an answer of the collector.
 const ANSWER_BYTES_MAX: u64 = 64 << 10;
 
-/// How long the last spans may take at a stop.
+/// Longest wait for the last spans at a stop.
 const FLUSH_WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// Whether spans are sent.
+/// True once spans are sent.
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
-/// Where to send traces.
+/// Collector of traces.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Traces")]
 pub struct OtlpArgs {
-    /// Send a span for each request to this OpenTelemetry collector, as in http://localhost:4318; by OTLP over HTTP, to
-    /// /v1/traces below it
+    /// Send a span for each request to this OpenTelemetry collector, as in http://localhost:4318;
+    /// by OTLP over HTTP, to /v1/traces below it
     #[arg(long, value_name = "URL", value_parser = endpoint, env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
     pub otlp_endpoint: Option<String>,
 }
 
 fn endpoint(url: &str) -> Result<String, String> {
     let uri = url.parse::<Uri>().ok().filter(|uri| uri.scheme_str() == Some("http") && uri.host().is_some());
-    // The variable may be there and empty, which says nothing.
+    // An empty variable counts as unset.
     if url.is_empty() || uri.is_some() {
         return Ok(url.trim_end_matches('/').to_owned());
     }
@@ -58,11 +58,11 @@ fn endpoint(url: &str) -> Result<String, String> {
         .to_owned())
 }
 
-/// What sends the spans, until it is dropped.
+/// The sender of spans; `None` if traces are off.
 pub(crate) struct Traces(Option<SdkTracerProvider>);
 
 impl Traces {
-    /// Begins to send, where that is asked for, what the layer is given.
+    /// Starts the sender if `args` names a collector. Returns the layer that feeds the sender.
     pub(crate) fn start(args: &OtlpArgs) -> anyhow::Result<(Self, Option<BoxedLayer>)> {
         let Some(endpoint) = args.otlp_endpoint.as_ref().filter(|endpoint| !endpoint.is_empty()) else {
             return Ok((Self(None), None));
@@ -88,7 +88,8 @@ impl Traces {
         Ok((Self(Some(provider)), Some(layer.boxed())))
     }
 
-    /// Sends what is left. A collector that is away does not keep the process from ending.
+    /// Sends the remaining spans. A collector that is away delays the end of the process by `grace`
+    /// or [`FLUSH_WAIT_MAX`] at most.
     pub(crate) fn flush(self, grace: Duration) {
         let sent = self.0.map(|provider| provider.shutdown_with_timeout(grace.min(FLUSH_WAIT_MAX)));
         if let Some(Err(error)) = sent {
@@ -97,19 +98,20 @@ impl Traces {
     }
 }
 
-/// The span of a request, which goes on with the trace that its header `traceparent` names (W3C Trace Context); none where
-/// spans are not sent.
+/// Opens the span of a request, as part of the trace in the header `traceparent` (W3C Trace
+/// Context); `None` if traces are off.
 pub(crate) fn span(id: &str, headers: &HeaderMap) -> Option<Span> {
     if !IS_ON.load(Ordering::Relaxed) {
         return None;
     }
     let span = error_span!("request", id, otel.kind = "server");
-    // It fails where the span is not among those that are sent.
+    // Fails if the span is not among those that are sent.
     span.set_parent(TraceContextPropagator::new().extract(&HeaderExtractor(headers))).unwrap_or(());
     Some(span)
 }
 
-/// What has become of a request, by the names that OpenTelemetry has for it. No status where its client went away.
+/// Records the outcome of a request under the attribute names of OpenTelemetry. `status` is `None`
+/// if the client went away.
 pub(crate) fn ended(span: &Span, method: &'static str, route: &str, status: Option<u16>) {
     if !IS_ON.load(Ordering::Relaxed) {
         return;
@@ -127,7 +129,7 @@ pub(crate) fn ended(span: &Span, method: &'static str, route: &str, status: Opti
     }
 }
 
-/// What spans are sent to. It blocks, on the thread that does nothing else.
+/// Blocking HTTP client of the collector, for the exporter's own thread.
 #[derive(Debug)]
 struct Collector {
     agent: ureq::Agent,
@@ -148,7 +150,7 @@ impl Collector {
         Ok(Response::from_parts(head, body.into()))
     }
 
-    /// One line when it goes away and one when it is back.
+    /// Logs one line when the collector goes away and one when it is back.
     fn log(&self, failure: Option<String>) {
         let was_away = self.is_away.swap(failure.is_some(), Ordering::Relaxed);
         match failure {

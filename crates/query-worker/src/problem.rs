@@ -1,7 +1,9 @@
-//! Problems: all that can go wrong, and the one body by which clients are told, `application/problem+json` (RFC 9457).
+//! Problems: every failure that a client is told, and their one body, `application/problem+json`
+//! (RFC 9457).
 //!
-//! What a client is told belongs here, so that it is said alike wherever it is found out. What finds it out does not,
-//! nor does the line of the log, which `request` writes; only a store that fails has one from here.
+//! The texts for clients stand here, so that each failure reads alike wherever it is detected.
+//! Detection belongs elsewhere, and so does the log line, which `request` writes; only store
+//! failures are logged here.
 
 mod kind;
 
@@ -18,17 +20,17 @@ use utoipa::ToSchema;
 pub(crate) use self::kind::Kind;
 use crate::request_id;
 
-/// The most characters of a detail that holds what the client sent.
+/// The most characters of a detail that quotes the client's input.
 const DETAIL_CHARS_MAX: usize = 1000;
 
-/// What a store that fails is logged under. It is a name that operators filter by, and outlives where the code lies.
+/// Log target of store failures. Operators filter by this name, so it stays when the code moves.
 const STORE_TARGET: &str = "query_worker::api::problem";
 
-/// What is said where a write may have been done.
+/// End of a detail, for failures after which a write may have been done.
 const MAY_BE_DONE: &str = "what it was to write may have been written, or be yet: with an id of its own the same request is \
                            safe to repeat, and is answered `unchanged` then";
 
-/// Something that went wrong, as the client is told of it.
+/// A failure, in the terms of the client.
 #[derive(Clone, Debug)]
 pub struct Problem {
     kind: Kind,
@@ -36,17 +38,17 @@ pub struct Problem {
     detail: String,
 }
 
-/// How a problem is written, in an answer of its own or in a line of a batch.
+/// JSON of a problem, as an answer of its own or as a line of a batch.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub(crate) struct Body {
-    /// Stable, for programs to tell problems apart.
+    /// Stable identifier of the kind of problem, for programs.
     r#type: String,
     title: &'static str,
     status: u16,
-    /// What to do about it, for people.
+    /// Remedy, for people.
     detail: String,
-    /// The request, by what the header `X-Request-Id` of the answer says. A line of a batch has none.
+    /// The request, as a URN of the answer's header `X-Request-Id`. A line of a batch has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     instance: Option<String>,
 }
@@ -69,7 +71,7 @@ impl Problem {
     /// 400: the request is not understood.
     #[must_use]
     pub fn bad_request(detail: &str) -> Self {
-        // What a parser says may hold the whole of what it was given.
+        // A parser's message may quote the whole input.
         let detail: String = detail.chars().take(DETAIL_CHARS_MAX).collect();
         Self::new(Kind::BadRequest, "The request is not understood", detail)
     }
@@ -88,14 +90,14 @@ impl Problem {
         Self::new(Kind::NoKey, "The request has no key", detail)
     }
 
-    /// 401: the request's key is none of ours, or not any more.
+    /// 401: the request's key is unknown, or no longer in force.
     #[must_use]
     pub fn unknown_key() -> Self {
         let detail = "the key is not known, or not any more; ask the operator of this worker for another";
         Self::new(Kind::UnknownKey, "The key is not known", detail)
     }
 
-    /// 403: the key is good, but not for this.
+    /// 403: the key is in force, but lacks the scope of the operation.
     #[must_use]
     pub fn wrong_scope(needed: &str) -> Self {
         let detail = format!("this needs a key with the scope `{needed}`, which this key has not");
@@ -123,14 +125,14 @@ impl Problem {
         Self::new(Kind::UnknownHost, "The worker is not known by this name", detail)
     }
 
-    /// 429: so many requests of one key are under way as it may have.
+    /// 429: the key has as many requests under way as its `requests_max`.
     #[must_use]
     pub fn too_many_requests() -> Self {
         let detail = "as many requests with this key are under way as it may have (requests_max); try again in a second";
         Self::new(Kind::TooManyRequests, "Too many requests with this key", detail)
     }
 
-    /// 404: no document has that id.
+    /// 404: no document has this id.
     #[must_use]
     pub fn no_such_document() -> Self {
         let detail = "no document has this id: it never came, was a duplicate, was removed, or has expired; in a path, an id \
@@ -138,7 +140,7 @@ impl Problem {
         Self::new(Kind::NoSuchDocument, "No such document", detail)
     }
 
-    /// 404: the document is there, but not its text.
+    /// 404: the document is in the index, but this worker does not have its text.
     #[must_use]
     pub fn no_text(keeps_any: bool) -> Self {
         let detail = if keeps_any {
@@ -150,7 +152,7 @@ impl Problem {
         Self::new(Kind::NoText, "The text is not kept", detail)
     }
 
-    /// 404: no such path.
+    /// 404: the API has no such path.
     #[must_use]
     pub fn not_found(path: &str) -> Self {
         let detail =
@@ -158,7 +160,7 @@ impl Problem {
         Self::new(Kind::NotFound, "No such path", detail)
     }
 
-    /// 405: the path is there, but not for this method.
+    /// 405: the path is known, but not with this method.
     #[must_use]
     pub fn method_not_allowed(method: &Method, path: &str, known: &str) -> Self {
         let detail = format!("{path} answers {known}, not {method}");
@@ -175,7 +177,7 @@ impl Problem {
         Self::new(Kind::TooSlow, "The request is too slow", detail)
     }
 
-    /// 408: the answers to a batch are not read; those before this line are done.
+    /// 408: the answers to a batch are not read. The lines before this one are done.
     #[must_use]
     pub fn unread(wait: Duration) -> Self {
         let detail = format!(
@@ -186,14 +188,14 @@ impl Problem {
         Self::new(Kind::TooSlow, "The answers are not read", detail)
     }
 
-    /// 413: the body is larger than the worker takes.
+    /// 413: the body is larger than `--body-bytes-max`.
     #[must_use]
     pub fn too_large(body_bytes_max: usize) -> Self {
         let detail = format!("a request body may have {body_bytes_max} bytes (--body-bytes-max)");
         Self::new(Kind::TooLarge, "The request body is too large", detail)
     }
 
-    /// 414: the address is longer than any that has an answer.
+    /// 414: the path with its query is longer than any that the API answers.
     #[must_use]
     pub fn uri_too_long(uri_bytes_max: usize) -> Self {
         let detail = format!(
@@ -202,21 +204,21 @@ impl Problem {
         Self::new(Kind::UriTooLong, "The address of the request is too long", detail)
     }
 
-    /// 415: the body is packed.
+    /// 415: the body has a `Content-Encoding`.
     #[must_use]
     pub fn encoded() -> Self {
         let detail = "send the request body as it is, without a Content-Encoding";
         Self::new(Kind::Encoded, "The request body is packed", detail)
     }
 
-    /// 413: a line of a batch is larger than a body may be.
+    /// 413: a line of a batch is larger than `--body-bytes-max`.
     #[must_use]
     pub fn line_too_long(line_bytes_max: usize) -> Self {
         let detail = format!("a line may have {line_bytes_max} bytes (--body-bytes-max)");
         Self::new(Kind::TooLarge, "The line is too long", detail)
     }
 
-    /// 422: a text without features can be neither found nor indexed.
+    /// 422: the text has no features, so it can be neither found nor indexed.
     #[must_use]
     pub fn no_features() -> Self {
         let detail = "the text has nothing to compare: it is empty, or, in an index of simhashes alone, holds only punctuation or \
@@ -224,14 +226,15 @@ impl Problem {
         Self::new(Kind::NoFeatures, "The text has no features", detail)
     }
 
-    /// 413: a text is longer than the worker takes.
+    /// 413: a text is longer than `--text-bytes-max`.
     #[must_use]
     pub fn text_too_long(text_bytes_max: usize) -> Self {
         let detail = format!("a text may have {text_bytes_max} bytes (--text-bytes-max)");
         Self::new(Kind::TextTooLong, "The text is too long", detail)
     }
 
-    /// 413: a batch has more lines than the worker takes; those before this one are answered.
+    /// 413: a batch has more lines than `--batch-lines-max`. The lines before this one are
+    /// answered.
     #[must_use]
     pub fn too_many_lines(batch_lines_max: u64) -> Self {
         let detail =
@@ -239,7 +242,7 @@ impl Problem {
         Self::new(Kind::TooManyLines, "The batch has too many lines", detail)
     }
 
-    /// 503: a request took too long. What it was to do may still be done.
+    /// 503: a request took too long. Its write may still be done.
     #[must_use]
     pub fn timeout(wait: Duration) -> Self {
         let detail = format!(
@@ -249,21 +252,21 @@ impl Problem {
         Self::new(Kind::Timeout, "The request took too long", detail)
     }
 
-    /// 503: the worker is about to end; of a batch, this line and all after it were not taken.
+    /// 503: the worker is about to end. Of a batch, neither this line nor any later one was taken.
     #[must_use]
     pub fn stopping() -> Self {
         let detail = "the worker is stopping; send this, and what came after it, again";
         Self::new(Kind::Stopping, "The worker is stopping", detail)
     }
 
-    /// 503: the worker has more to do than it takes on.
+    /// 503: the worker has no room for more work.
     #[must_use]
     pub fn busy(what: &str) -> Self {
         let detail = format!("{what}; try again in a second");
         Self::new(Kind::Busy, "The worker is busy", detail)
     }
 
-    /// 503: as many connections as allowed are open.
+    /// 503: `--connections-max` connections are open.
     #[must_use]
     pub(crate) fn too_many_connections(connections_max: u32) -> Self {
         let detail = format!(
@@ -272,7 +275,7 @@ impl Problem {
         Self::new(Kind::TooManyConnections, "The worker has no place for one connection more", detail)
     }
 
-    /// 400 or 431: what came is no request that could be handled.
+    /// 400 or 431: the head is not a request that the worker can handle.
     #[must_use]
     pub(crate) fn bad_head(status: StatusCode, head_bytes_max: usize) -> Self {
         match status {
@@ -298,14 +301,15 @@ impl Problem {
         self.kind.name()
     }
 
-    /// Whether the same request may be answered if it comes again soon.
+    /// Returns true if the same request may succeed soon.
     fn passes(&self) -> bool {
         matches!(self.status(), StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS)
     }
 
-    /// The whole answer as bytes, for what is no request. `id_header` is a line of the head.
+    /// Returns the whole answer as bytes, for a connection without a parsed request. `id_header` is
+    /// a line of the head.
     pub(crate) fn as_http1(&self, id_header: &str) -> Vec<u8> {
-        // JSON of strings and numbers can always be written.
+        // A struct of strings and numbers always serializes.
         let body = serde_json::to_string(&self.body()).unwrap_or_default();
         let retry = if self.passes() { "retry-after: 1\r\n" } else { "" };
         let (status, length) = (self.status(), body.len());
@@ -316,7 +320,7 @@ impl Problem {
         .into_bytes()
     }
 
-    /// 503: the store takes too long to say how it is.
+    /// 503: the store took too long to report its state.
     #[must_use]
     pub fn not_ready(wait: Duration) -> Self {
         let detail =
@@ -324,7 +328,7 @@ impl Problem {
         Self::store_unavailable(detail)
     }
 
-    /// 503: the store cannot be used, whatever it is.
+    /// 503: the store cannot be used, for any reason.
     #[must_use]
     pub fn unready(error: index::Error) -> Self {
         let problem = Self::from(error);
@@ -338,7 +342,7 @@ impl Problem {
         Self::new(Kind::StoreUnavailable, "The store cannot be used now", detail)
     }
 
-    /// 500: our fault.
+    /// 500: a failure of the worker itself.
     #[must_use]
     pub fn internal() -> Self {
         let detail = "the request could not be finished; the worker's log says why";

@@ -1,8 +1,9 @@
-//! Files that are read again when they change, or at a SIGHUP; by itself that would end the process.
+//! Files read again when they change, or at a SIGHUP, which by default would end the process.
 //!
-//! They are read at every look, and what is in them is compared with what was there before: the times of a file would
-//! miss the second of two changes within one tick of the file system's clock. What is in them has been seen once it was
-//! taken, or refused for what it is. What could not be read has not been seen, and is tried again at the next look.
+//! Every look reads the files and compares their contents with the previous ones: file times would
+//! miss the second of two changes within one tick of the file system's clock. Contents count as
+//! seen once they are taken, or refused as invalid. Files that cannot be read do not count as seen,
+//! and are tried again at the next look.
 
 mod outdated;
 #[cfg(test)]
@@ -22,36 +23,36 @@ use tracing::{error, info};
 pub(crate) use self::outdated::Outdated;
 use crate::metrics::Metrics;
 
-/// How often to look.
+/// Pause between two looks.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// So many looks that fail alike are one line of the log: a minute of them.
+/// The number of looks with the same failure for one line of the log: a minute of looks.
 const LOOKS_A_LINE: u32 = 60;
 
-/// How often files are read at one look that change while they are read.
+/// The most reads at one look of files that change during the read.
 const READS_MAX: usize = 3;
 
-/// The most bytes of a file. A hundred thousand keys have less.
+/// The most bytes of a file. A hundred thousand keys take less.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// Something that is made of files, and is made anew when they change.
+/// A value made from files, and made anew when the files change.
 pub(crate) trait Reloaded: Send + Sync + 'static {
-    /// What it is called in the log.
+    /// Name in the log.
     const WHAT: &'static str;
-    /// What it is called in the metrics.
+    /// Name in the metrics.
     const LABEL: &'static str;
 
     fn files(&self) -> Vec<PathBuf>;
 
-    /// What is in each of them. It fails where that is not known, or must not be believed.
+    /// Returns the contents of each file. Fails if a file cannot be read or must not be trusted.
     fn read(&self) -> anyhow::Result<Vec<Vec<u8>>>;
 
-    /// Makes it anew of what was read, and says how many of it there are now. It fails for what is in the files, and
-    /// then leaves in force what was.
+    /// Makes the value anew from the contents; returns the number of its parts. Fails if the
+    /// contents are invalid, and then leaves the previous value in force.
     fn take(&self, contents: &[Vec<u8>]) -> anyhow::Result<usize>;
 }
 
-/// Looks at the files for as long as the runtime lives.
+/// Watches the files for as long as the runtime lives.
 pub(crate) fn watch<T: Reloaded>(
     what: Arc<T>,
     metrics: Arc<Metrics>,
@@ -68,7 +69,7 @@ pub(crate) fn watch<T: Reloaded>(
                 () = hang_up.heard() => true,
             };
             let watch = Arc::clone(&watch);
-            // Where a file system hangs only this waits for it.
+            // Only this task waits for a file system that hangs.
             match task::spawn_blocking(move || watch.look(is_told)).await {
                 Ok(looked) => telling.tell(&looked),
                 Err(error) => error!(%error, "a look at {} broke off", T::WHAT),
@@ -78,7 +79,7 @@ pub(crate) fn watch<T: Reloaded>(
     Ok(())
 }
 
-/// Where there is nothing to read again a SIGHUP is heard all the same, and said to have done nothing.
+/// Handles SIGHUP if there is no file to read again: logs that the signal had no effect.
 pub(crate) fn watch_nothing() -> anyhow::Result<()> {
     let mut hang_up = HangUp::listen()?;
     tokio::spawn(async move {
@@ -90,7 +91,7 @@ pub(crate) fn watch_nothing() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads a file to its end.
+/// Reads a file to its end, up to `FILE_BYTES_MAX`.
 pub(crate) fn read_whole(file: &mut File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
@@ -103,20 +104,21 @@ pub(crate) fn read_whole(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What a look at the files came to.
+/// Outcome of a look at the files.
 #[derive(Debug)]
 enum Looked {
-    /// They are as before, and so is what was made of them.
+    /// The contents and the value are unchanged.
     AsBefore { is_refused: bool },
-    /// It was made anew, and there are so many. The first time nothing need have changed.
+    /// The value was made anew, from `n_read` parts. The first look is no news, as the files need
+    /// not have changed.
     Taken { n_read: usize, is_news: bool },
-    /// What is in them is of no use.
+    /// The contents are invalid.
     Refused(anyhow::Error),
-    /// What is in them is not known.
+    /// The contents are unknown.
     Unreadable(anyhow::Error),
 }
 
-/// What was in the files, and whether it was refused.
+/// The contents last seen, and true if they were refused.
 struct Seen {
     digest: [u8; 32],
     is_refused: bool,
@@ -128,9 +130,9 @@ struct Watch<T> {
 }
 
 impl<T: Reloaded> Watch<T> {
-    /// Looks once. What is as before is made anew only after a SIGHUP.
+    /// Looks once. Unchanged contents are taken anew only after a SIGHUP.
     fn look(&self, is_told: bool) -> Looked {
-        // A look that panicked has seen nothing.
+        // A look that panicked counts nothing as seen.
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let contents = match self.read() {
             Ok(contents) => contents,
@@ -149,7 +151,7 @@ impl<T: Reloaded> Watch<T> {
         taken.map_or_else(Looked::Refused, |n_read| Looked::Taken { n_read, is_news })
     }
 
-    /// Reads the files as they were at one moment.
+    /// Reads all files as of one moment.
     fn read(&self) -> anyhow::Result<Vec<Vec<u8>>> {
         let files = self.what.files();
         for _ in 0..READS_MAX {
@@ -169,15 +171,15 @@ fn digest(contents: &[Vec<u8>]) -> [u8; 32] {
     of_each.fold(Sha256::new(), |all, one| all.chain_update(one)).finalize().into()
 }
 
-/// Says what looks came to: in the log, in the metrics, and where the readiness is asked for.
+/// Reporter of looks: to the log, the metrics and the readiness check.
 struct Telling {
     what: &'static str,
     label: &'static str,
     metrics: Arc<Metrics>,
     outdated: Arc<Outdated>,
-    /// Looks in which the files could not be read, since they last could.
+    /// Number of looks since the files could last be read.
     n_unreadable: u32,
-    /// Why they could not, as it was last said.
+    /// The last logged reason.
     said: String,
 }
 
@@ -189,7 +191,7 @@ impl Telling {
             Looked::Refused(_) => (true, Some("refused")),
             Looked::Unreadable(_) => (true, Some("unreadable")),
         };
-        // The metrics come before the log, so that an operator who has read the line finds the same there.
+        // Metrics first: an operator who has read the log line finds the same in the metrics.
         self.outdated.set(self.label, is_outdated);
         if let Some(outcome) = outcome {
             self.metrics.reloaded(self.label, outcome);
@@ -227,22 +229,22 @@ impl Telling {
     }
 }
 
-/// To read anything else may take for ever, or give something only once.
+/// Refuses other files, of which a read may block for ever or consume the content.
 fn all_regular(files: &[PathBuf]) -> anyhow::Result<()> {
     for file in files {
-        // What is not there is for the read to say.
+        // A missing file is reported by the read.
         let is_other = file.metadata().is_ok_and(|metadata| !metadata.is_file());
         ensure!(!is_other, "`{}` is no regular file", file.display());
     }
     Ok(())
 }
 
-/// Something that is another one where the file is written to, or replaced, in between.
+/// Returns a state that differs after the file was written to or replaced.
 #[cfg(unix)]
 fn state(file: &Path) -> Option<[i64; 5]> {
     use std::os::unix::fs::MetadataExt;
     let metadata = file.metadata().ok()?;
-    // The time of change and not of modification, which can be set.
+    // The time of change: the time of modification can be set.
     Some([
         metadata.dev().cast_signed(),
         metadata.ino().cast_signed(),
@@ -258,7 +260,7 @@ fn state(file: &Path) -> Option<(u64, Option<std::time::SystemTime>)> {
     Some((metadata.len(), metadata.modified().ok()))
 }
 
-/// The signal by which a process is told to read its files again, where there is such a thing.
+/// SIGHUP, which asks a process to read its files again; never heard on systems without signals.
 struct HangUp {
     #[cfg(unix)]
     signal: tokio::signal::unix::Signal,

@@ -1,5 +1,5 @@
-//! What is seen of a request from outside, whatever its handler does: the span that its log lines are in, under its id,
-//! and the line that says how it ended.
+//! Observation of requests, independent of their handlers: the span of their log lines, with the
+//! id, and the line that reports the outcome.
 
 mod answer;
 mod client;
@@ -24,30 +24,30 @@ use crate::problem::Problem;
 use crate::request_id::RequestId;
 use crate::worker::{Stage, Worker};
 
-/// What a request for no path of ours is counted under.
+/// Route under which requests for unknown paths are counted.
 const NO_ROUTE: &str = "none";
 
-/// Where load balancers ask.
+/// Path that load balancers probe.
 const READY_ROUTE: &str = "/readyz";
 
-/// What a request is counted under whose client went away before its answer.
+/// Status under which a request is counted if its client went away before the answer.
 const GONE: &str = "gone";
 
-/// Whether an answer was ended because its client did not read it. It goes with the response.
+/// Flag that the answer was ended because its client did not read it; an extension of the response.
 #[derive(Clone, Default)]
 pub(crate) struct Cut(Arc<AtomicBool>);
 
 impl Cut {
-    /// The answer is ended before its time.
+    /// Marks the answer as ended early.
     pub(crate) fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// Goes around the handling of every request.
+/// Middleware around the handling of every request.
 pub(crate) async fn observe(State(worker): State<Arc<Worker>>, request: Request, next: Next) -> Response {
     let id = RequestId::of(request.headers());
-    // Of the highest level, so that whatever is logged has it.
+    // The highest level, so that log lines of any level are within the span.
     let span = otlp::span(id.as_str(), request.headers());
     let span = span.unwrap_or_else(|| error_span!("request", id = id.as_str()));
     let mut ending = Ending::of(Arc::clone(&worker), &request, span.clone());
@@ -66,8 +66,8 @@ pub(crate) async fn observe(State(worker): State<Arc<Worker>>, request: Request,
     response.map(|body| Body::new(Answer::new(body, ending, pass, room)))
 }
 
-/// The whole answer to what could not be read as a request, or was not read at all. It has an id, is counted and logged, as
-/// those that could.
+/// Returns the whole answer to bytes that are no request, or to a request that was not read. The
+/// refusal has an id, and is counted and logged, like any request.
 pub(crate) fn refuse(metrics: &Metrics, problem: &Problem) -> Vec<u8> {
     let id = RequestId::new();
     let _in_span = error_span!("request", id = id.as_str()).entered();
@@ -77,7 +77,8 @@ pub(crate) fn refuse(metrics: &Metrics, problem: &Problem) -> Vec<u8> {
     id.answering_now(|| problem.as_http1(&header))
 }
 
-/// A method may be any word that a client thinks of.
+/// Maps a method to a label of the metrics. A client may send any word as its method, so others
+/// share one label.
 fn known(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -91,7 +92,8 @@ fn known(method: &Method) -> &'static str {
     }
 }
 
-/// Says how a request ended when it is dropped, so also that of a client that went away before its answer.
+/// Records the outcome of a request when dropped, so also if the client goes away before its
+/// answer.
 struct Ending {
     worker: Arc<Worker>,
     span: Span,
@@ -100,7 +102,7 @@ struct Ending {
     route: Option<MatchedPath>,
     status: Option<StatusCode>,
     cut: Option<Cut>,
-    /// Of the body of the answer.
+    /// Bytes of the answer's body so far.
     n_bytes: u64,
 }
 
@@ -130,7 +132,7 @@ impl Drop for Ending {
         let status = self.status.as_ref().map_or(GONE, StatusCode::as_str);
         self.worker.metrics().request_ended(route, method, status, took);
         otlp::ended(&self.span, method, route, self.status.map(|status| status.as_u16()));
-        // Whoever asks is told to go elsewhere, which is what a stop is to do.
+        // A failed readiness probe is the purpose of a stop: it sends the prober elsewhere.
         let is_told_of_stop = route == READY_ROUTE && *self.worker.stage().borrow() > Stage::Serving;
         match self.status {
             Some(status) if status.is_server_error() && !is_told_of_stop => {

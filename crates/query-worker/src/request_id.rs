@@ -1,6 +1,6 @@
-//! The ids of requests: which one a request has, and which one is being answered.
+//! Ids of requests, and the id of the request that the current task answers.
 //!
-//! What is done under an id belongs elsewhere: this knows nothing of what a request asks for, or how it is answered.
+//! This module knows neither what a request asks for nor how it is answered.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,22 +8,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use uuid::Uuid;
 
-/// Where a client or a proxy says the id of a request, and where the answer says it.
+/// Header that carries the id, from a client or proxy and in the answer.
 const ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The longest id that is taken from a client.
+/// The most bytes of an id that is accepted from a client.
 const ID_BYTES_MAX: usize = 64;
 
 tokio::task_local! {
     static ID: RequestId;
 }
 
-/// The name of a request in the log, in its answer, and wherever else it came by.
+/// Id of a request in the log, in its answer, and in every system that passed it on.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestId(HeaderValue);
 
 impl RequestId {
-    /// The client's, where it is harmless wherever it is written, or a new one.
+    /// Returns the client's id if its characters are harmless in any log, else a new id.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let is_harmless = |id: &&HeaderValue| {
             let is_plain = |&byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
@@ -32,7 +32,7 @@ impl RequestId {
         headers.get(ID_HEADER).filter(is_harmless).map_or_else(Self::new, |id| Self(id.clone()))
     }
 
-    /// Chance tells this process from others, and a number its requests.
+    /// Makes an id of a random number for the process and a counter for the request.
     pub(crate) fn new() -> Self {
         static PROCESS: LazyLock<u64> = LazyLock::new(|| Uuid::now_v7().as_u64_pair().1 & 0xffff_ffff);
         static NUMBER: AtomicU64 = AtomicU64::new(1);
@@ -44,28 +44,28 @@ impl RequestId {
         self.0.to_str().unwrap_or_default()
     }
 
-    /// The line of a head that says it.
+    /// Returns the header as a line of a message's head.
     pub(crate) fn header_line(&self) -> String {
         format!("{ID_HEADER}: {}", self.as_str())
     }
 
-    /// Says it in an answer.
+    /// Adds the header to an answer.
     pub(crate) fn write_to(self, headers: &mut HeaderMap) {
         headers.insert(ID_HEADER, self.0);
     }
 
-    /// What answers the request: within it [`urn`] is that of the request.
+    /// Runs the future that answers the request; within it [`urn`] is the request's.
     pub(crate) async fn answering<T>(self, answering: impl Future<Output = T>) -> T {
         ID.scope(self, answering).await
     }
 
-    /// As [`Self::answering`], where nothing is waited for.
+    /// Runs a closure as [`Self::answering`] runs a future.
     pub(crate) fn answering_now<T>(self, answer: impl FnOnce() -> T) -> T {
         ID.sync_scope(self, answer)
     }
 }
 
-/// The URN of the request that is being answered; none outside of its task.
+/// Returns the URN of the request that this task answers; `None` outside such a task.
 pub(crate) fn urn() -> Option<String> {
     ID.try_with(|id| format!("urn:pigeonhole:request:{}", id.as_str())).ok()
 }

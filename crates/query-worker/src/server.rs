@@ -1,7 +1,8 @@
-//! Serving: a worker, the routes over it and its connections, from the first one that is taken to the orderly stop.
+//! Serving: a worker with its routes and connections, from the first accepted connection to the
+//! orderly stop.
 //!
-//! What is answered is for [`api`], and what a connection may do for `connections`. Nothing but the start of the
-//! process names this room.
+//! [`api`] decides the answers, and `connections` the limits of a connection. Only the start of the
+//! process uses this module.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,27 +21,28 @@ use crate::connections::Connections;
 use crate::tls::Tls;
 use crate::worker::{STATUS_WAIT_MAX, Stage, Worker};
 
-/// How long batches may take to end when they are cut off.
+/// Longest wait for batches to end after they are cut off.
 const ENDING_WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// How a worker is served.
+/// Settings of serving: access, TLS, and the times of a stop.
 #[derive(Clone, Default)]
 pub struct Service {
-    /// Who may come in.
+    /// Keys and host names that requests are checked against.
     pub access: Access,
-    /// By what certificate it serves HTTPS; without it plain HTTP.
+    /// Certificate for HTTPS; `None` serves plain HTTP.
     pub tls: Option<Arc<Tls>>,
-    /// How long to go on taking requests after a stop signal, for a load balancer to notice.
+    /// Time after a stop signal during which the service still takes requests, for a load balancer
+    /// to notice the stop.
     pub drain: Duration,
-    /// How long requests under way may take after that.
+    /// Time after `drain` for requests under way to finish.
     pub grace: Duration,
 }
 
 impl Service {
-    /// How the configuration has it served, with the keys and the certificate that are in force.
+    /// Takes the settings of `config`, with the keys and the certificate in force.
     #[must_use]
     pub fn of(config: &Config, keys: Option<Arc<Keys>>, tls: Option<Arc<Tls>>) -> Self {
-        // A client with a key knows which worker it asks.
+        // A client with a key knows which worker it asks, so its `Host` header needs no check.
         let is_open = keys.is_none() && config.listens_on_loopback();
         let hosts = is_open.then(|| config.allowed_host.clone());
         let drain = Duration::from_secs(config.drain_seconds);
@@ -48,11 +50,12 @@ impl Service {
     }
 }
 
-/// Serves until `stop` resolves, then as long as [`Service::drain`] says to whoever still comes, and gives what is under
-/// way then [`Service::grace`] to finish. A batch that lasts longer is ended between two lines, and told so.
+/// Serves until `stop` resolves, then takes new requests for [`Service::drain`] more, then waits up
+/// to [`Service::grace`] for requests under way. A longer batch is ended between two lines, and its
+/// last line reports the end.
 ///
 /// # Errors
-/// Requests are still under way after `grace`.
+/// Requests are still under way after `grace` and the time for batches to end.
 pub async fn serve(
     listener: TcpListener,
     worker: Worker,
@@ -88,8 +91,8 @@ pub async fn serve(
     Ok(())
 }
 
-/// What the insertions of this process have met of others, where the store has claims. A store that is away does not keep
-/// the process from ending.
+/// Logs the counts of this process's insertion claims, if the store has claims. A store that is
+/// away delays the end of the process by [`STATUS_WAIT_MAX`] at most.
 async fn log_claims(worker: Arc<Worker>) {
     let status = task::spawn_blocking(move || worker.index().status());
     let status = tokio::time::timeout(STATUS_WAIT_MAX, status).await;

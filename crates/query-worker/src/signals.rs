@@ -4,12 +4,12 @@ use anyhow::Context;
 use tokio::sync::watch;
 use tracing::warn;
 
-/// How often the process has been told to stop, by Ctrl-C or, where there is such a thing, SIGTERM.
+/// Counts stop signals to the process: Ctrl-C and, on Unix, SIGTERM.
 #[derive(Clone)]
 pub(crate) struct Signals(watch::Receiver<u32>);
 
 impl Signals {
-    /// Listens from now on.
+    /// Starts to listen for the signals.
     pub(crate) fn listen() -> anyhow::Result<Self> {
         let (count, counted) = watch::channel(0);
         #[cfg(unix)]
@@ -37,7 +37,7 @@ impl Signals {
 
     /// Resolves at the `n`-th signal.
     pub(crate) async fn nth(mut self, n: u32) {
-        // The task that counts ends with the runtime only.
+        // Never fails: the counting task lives as long as the runtime.
         drop(self.0.wait_for(|count| *count >= n).await);
     }
 }

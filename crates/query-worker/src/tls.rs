@@ -1,4 +1,4 @@
-//! TLS: the certificate, which is read again when its files change.
+//! TLS: the certificate, read again when its files change.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::reload::{self, Reloaded};
 
-/// The certificate by which the worker is known.
+/// The certificate and key in force, with the files that hold them.
 pub struct Tls {
     certificate: PathBuf,
     key: PathBuf,
@@ -21,10 +21,11 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Reads a chain of certificates, the worker's own first, and the key of that, both PEM.
+    /// Reads a PEM chain of certificates, the worker's own first, and the PEM key of that
+    /// certificate.
     ///
     /// # Errors
-    /// They cannot be read, or the key is not that of the certificate.
+    /// A file cannot be read, or the key does not belong to the certificate.
     pub fn open(certificate: &Path, key: &Path) -> anyhow::Result<Self> {
         let read = [read(certificate, CHAIN)?, read(key, KEY)?];
         let current = RwLock::new(parse([certificate, key], &read)?.0);
@@ -36,7 +37,7 @@ impl Tls {
     }
 }
 
-/// Connections that are open stay as they are.
+/// Open connections keep the certificate that they began with.
 impl Reloaded for Tls {
     const WHAT: &'static str = "the certificates";
     const LABEL: &'static str = "certificates";
@@ -56,7 +57,7 @@ impl Reloaded for Tls {
     }
 }
 
-/// What is in one of the two files.
+/// Names of the two files in messages.
 const CHAIN: &str = "certificate";
 const KEY: &str = "key";
 
@@ -69,7 +70,7 @@ fn of(file: &Path, what: &str) -> String {
     format!("failed to read the {what} of `{}`", file.display())
 }
 
-/// What the files of the certificate and of its key make, and how long the chain is.
+/// Builds the configuration from the two files; returns it with the length of the chain.
 fn parse(files: [&Path; 2], contents: &[Vec<u8>]) -> anyhow::Result<(Arc<ServerConfig>, usize)> {
     let ([certificate, key], [chain, private]) = (files, contents) else {
         anyhow::bail!("a certificate and its key are two files");
@@ -91,11 +92,11 @@ fn parse(files: [&Path; 2], contents: &[Vec<u8>]) -> anyhow::Result<(Arc<ServerC
     Ok((Arc::new(config), n_certificates))
 }
 
-/// Whether a file may be PEM that can be used. `tool` turns into that what is in another form.
+/// Refuses DER and encrypted keys. The message names `tool`, which converts the file to PEM.
 fn check_pem(file: &Path, bytes: &[u8], tool: &str) -> anyhow::Result<()> {
     let has = |part: &str| bytes.windows(part.len()).any(|window| window == part.as_bytes());
     let shown = file.display();
-    // What both begin with in DER, a SEQUENCE (X.690, 8.9).
+    // Certificates and keys in DER begin with a SEQUENCE (X.690, 8.9).
     ensure!(
         bytes.first() != Some(&0x30),
         "this is DER; `{tool} -inform DER -in {shown} -out FILE` makes PEM of it"
@@ -108,7 +109,7 @@ fn check_pem(file: &Path, bytes: &[u8], tool: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is wrong with PEM, for people.
+/// Adds advice to an error of the PEM parser.
 fn explain(error: pem::Error) -> anyhow::Error {
     match error {
         pem::Error::MissingSectionEnd { .. } | pem::Error::Base64Decode(_) => anyhow::Error::new(error)

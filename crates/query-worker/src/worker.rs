@@ -1,8 +1,7 @@
-//! The worker's state: the index and all that requests share, the places that there are for them, and the one crossing
-//! from async to blocking threads.
+//! State of the worker: the index with all that requests share, the admission of requests, and the
+//! one crossing from async to blocking threads.
 //!
-//! What a request asks for, and how it comes in, does not belong here: nothing in this room knows of routes, keys or
-//! connections.
+//! This module knows nothing of routes, keys or connections.
 
 mod admission;
 pub(crate) mod calls;
@@ -35,77 +34,77 @@ use crate::metrics::{Metrics, Now};
 use crate::problem::Problem;
 use crate::reload::Outdated;
 
-/// What work that breaks off is logged under. It is a name that operators filter by, and outlives where the code lies.
+/// Log target of work that breaks off. Operators filter by this name, so it stays when the code
+/// moves.
 const WORK_TARGET: &str = "query_worker::server";
 
-/// How long the store may take to say how it is, at the end and for the metrics.
+/// Longest wait for the store's status, for the metrics and at the end of the process.
 pub(crate) const STATUS_WAIT_MAX: Duration = Duration::from_secs(1);
 
-/// Blocking threads beside those of requests: the calls that requests make together, the check whether the store is ready,
-/// and the question for its figures.
+/// Blocking threads beyond those of requests: for calls that requests share, the readiness check,
+/// and the store's status.
 pub(crate) const BLOCKING_THREADS_MORE: usize = 64;
 
-/// How long a check of the store may take.
+/// Longest wait for a readiness check of the store.
 const READY_WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// Bytes that the features of a text take while they are made and counted, for each character of
-/// its normal form.
+/// Bytes of memory per character of a text's normal form while its features are made and counted.
 const FEATURES_BYTES: usize = 32;
 
-/// Bytes that a text takes while it is explained, for each character of its normal form: its terms,
-/// and its n-grams.
+/// Bytes of memory per character of a text's normal form while the text is explained: its terms and
+/// its n-grams.
 const EXPLAINED_BYTES: usize = 96;
 
-/// Bytes of memory to make the features of a text.
+/// Returns the bytes of memory that making the features of a text takes.
 pub(crate) fn features_bytes(text: &str) -> usize {
     grown_chars(text).saturating_mul(FEATURES_BYTES)
 }
 
-/// Bytes of memory to explain a text.
+/// Returns the bytes of memory that explaining a text takes.
 pub(crate) fn explained_bytes(text: &str) -> usize {
     grown_chars(text).saturating_mul(EXPLAINED_BYTES)
 }
 
-/// How far a worker is in its life.
+/// Stage of a worker's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub(crate) enum Stage {
     Serving,
-    /// All as before, but /readyz sends clients elsewhere.
+    /// Serves as before, while `/readyz` sends clients elsewhere.
     Draining,
-    /// No new connections. Requests under way are finished.
+    /// Takes no new connections. Requests under way are finished.
     Stopping,
-    /// Batches are cut off.
+    /// Cuts batches off.
     Ending,
 }
 
-/// The index that the configuration asks for.
+/// The index that a configuration names: its address, and the options to open it.
 pub(crate) struct Asked<'a> {
     pub(crate) uri: &'a str,
     pub(crate) options: Options,
 }
 
-/// The request that some work is for.
+/// Liveness of the request that some work is for.
 pub(crate) struct Caller(Weak<()>);
 
 impl Caller {
-    /// Fails once no request waits for the work: its client has left, or its time is over.
+    /// Fails once no request waits for the work: the client has left, or the request has timed out.
     ///
     /// # Errors
-    /// `Internal`, which reaches no client.
+    /// `Internal`, which no client receives.
     pub(crate) fn is_there(&self) -> Result<(), Problem> {
         if self.0.strong_count() > 0 { Ok(()) } else { Err(Problem::internal()) }
     }
 }
 
-/// The index and what goes with it, shared by all requests.
+/// Shared state of all requests: the index, its extractor, admission, metrics and limits.
 pub struct Worker {
     engine: Arc<Engine>,
     calls: Calls,
-    /// Where the index is, as strangers may know it.
+    /// Public name of the store, without secrets.
     store: String,
-    /// One permit: checks of a store that hangs must not pile up, nor take the place of requests.
+    /// One permit: checks of a hanging store must neither pile up nor take places of requests.
     readiness: Arc<Semaphore>,
-    /// When the last check of the store began, and what came of it.
+    /// Start and outcome of the last check of the store.
     checked: Mutex<Option<(Instant, Result<(), Problem>)>>,
     admission: Admission,
     recent_texts: RecentTexts,
@@ -113,16 +112,17 @@ pub struct Worker {
     stage: watch::Sender<Stage>,
     metrics: Arc<Metrics>,
     outdated: Arc<Outdated>,
-    /// One permit: asking a store that hangs for its figures must not pile up either.
+    /// One permit: status calls of a hanging store must not pile up.
     counting: Arc<Semaphore>,
 }
 
 impl Worker {
-    /// Opens the index, or creates it where that is asked for, and builds what makes the features of texts by its recipe.
+    /// Opens the index, or creates it if the configuration says so, with the extractor of its
+    /// recipe.
     ///
     /// # Errors
-    /// The index is not there, cannot be opened, or not with the recipe or scheme that the configuration insists on;
-    /// or the process may not open enough files for a single connection.
+    /// The index is missing, cannot be opened, or differs from the recipe or scheme that the
+    /// configuration requires; or the process may not open enough files for a single connection.
     pub fn open(config: &Config) -> anyhow::Result<Self> {
         let Asked { uri, options } = Self::asked(config)?;
         let place: StoreUri = uri.parse()?;
@@ -138,18 +138,18 @@ impl Worker {
             }
             error => error.into(),
         })?;
-        // So that the first query is as quick as the later ones.
+        // The first query becomes as fast as later ones.
         engine.index().prepare().with_context(|| format!("failed to read index `{uri}`"))?;
         Ok(Self { metrics, ..Self::over(engine, &place, limits) })
     }
 
-    /// What the configuration asks for, before anything is opened or made by it.
+    /// Returns the configured index, before it is opened or created.
     pub(crate) fn asked(config: &Config) -> anyhow::Result<Asked<'_>> {
         let uri = config
             .store
             .uri()
             .context("name the index with --store, for example --store embedded:./my-index")?;
-        // An index that does not outlive the process is a new one whenever it is opened.
+        // An index that does not outlive the process is created at every start.
         let creates = config.create_index || !uri.parse::<StoreUri>()?.capabilities().outlives_process;
         let mode = if creates { Mode::CreateIfMissing } else { Mode::MustExist };
         let mut options = config.store.options(mode, &config.recipe)?;
@@ -158,7 +158,7 @@ impl Worker {
         Ok(Asked { uri, options })
     }
 
-    /// A worker over an engine that is open already. Calls of its store are not in the metrics.
+    /// Builds a worker over an open engine. The metrics do not count calls of its store.
     #[must_use]
     pub fn over(engine: Engine, store: &StoreUri, limits: Limits) -> Self {
         let engine = Arc::new(engine);
@@ -178,47 +178,48 @@ impl Worker {
         }
     }
 
-    /// The index.
+    /// Returns the index.
     #[must_use]
     pub fn index(&self) -> &Index {
         self.engine.index()
     }
 
-    /// Searches and insertions that go to the store with those of other requests.
+    /// Returns the store calls that requests share: searches and insertions.
     pub(crate) fn calls(&self) -> &Calls {
         &self.calls
     }
 
-    /// How texts become simhashes, by the recipe of the index.
+    /// Returns the fingerprinter of the index's recipe.
     #[must_use]
     pub fn fingerprinter(&self) -> &Fingerprinter {
         self.engine.extractor().fingerprinter()
     }
 
-    /// The normal form in which texts are compared.
+    /// Returns the normal form in which texts are compared.
     #[must_use]
     pub fn form(&self) -> NormalForm {
         self.engine.extractor().form()
     }
 
-    /// Where the index is, without anything that only its operators should know.
+    /// Returns the public name of the store, without its operators' secrets.
     #[must_use]
     pub fn store(&self) -> &str {
         &self.store
     }
 
-    /// How much it takes on.
+    /// Returns the limits in force. `connections_max` may be lower than configured.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// The texts of documents that were posted here.
+    /// Returns the texts of documents posted to this worker lately.
     pub(crate) fn recent_texts(&self) -> &RecentTexts {
         &self.recent_texts
     }
 
-    /// By what a text is filed and compared in the index; `None` where it has no features. Blocks for as long as the text is.
+    /// Returns the features by which a text is filed and compared; `None` if it has none. Blocks
+    /// for a time proportional to the length of the text.
     #[must_use]
     pub fn features(&self, text: &str) -> Option<Features> {
         thread_local! {
@@ -228,26 +229,26 @@ impl Worker {
         BUFFERS.with_borrow_mut(|buffers| self.engine.extractor().features(buffers, text))
     }
 
-    /// What of a text makes its simhash. Blocks as [`Self::features`] does.
+    /// Returns the terms behind a text's simhash. Blocks as [`Self::features`] does.
     pub(crate) fn analyze(&self, text: &str) -> Analysis {
         self.metrics.fingerprinted(text);
         self.fingerprinter().analyze(text)
     }
 
-    /// How far it is in its life.
+    /// Subscribes to the stage of the worker's life.
     pub(crate) fn stage(&self) -> watch::Receiver<Stage> {
         self.stage.subscribe()
     }
 
-    /// It is so far.
+    /// Enters a stage.
     pub(crate) fn reach(&self, stage: Stage) {
         self.stage.send_replace(stage);
     }
 
-    /// Admits one more request, for as long as the permit is held: until its work is done.
+    /// Admits one more request, until the permit is dropped at the end of its work.
     ///
     /// # Errors
-    /// [`Problem::busy`] where too many are under way for too long.
+    /// [`Problem::busy`] if the queue is full or the wait in it too long.
     pub(crate) async fn admit(&self) -> Result<Permit, Problem> {
         self.admission.request().await
     }
@@ -256,16 +257,16 @@ impl Worker {
         self.admission.batch()
     }
 
-    /// Admits what a request that has a place does with its texts, by the memory that it takes.
+    /// Admits the work on texts of a request with a place, by the bytes of memory that it takes.
     ///
     /// # Errors
-    /// [`Problem::busy`] where too many wait.
+    /// [`Problem::busy`] if too many requests wait.
     pub(crate) async fn admit_work(&self, permit: Permit, n_bytes: usize) -> Result<Permit, Problem> {
         self.admission.work(permit, n_bytes).await
     }
 
-    /// Memory for the features of a text of a batch, which has a place already. Blocks until there
-    /// is some.
+    /// Takes memory for the features of a text in a batch, which holds a place already. Blocks
+    /// until the memory is free; `None` for light work.
     pub(crate) fn memory_for(&self, text: &str) -> Option<OwnedSemaphorePermit> {
         self.admission.memory(features_bytes(text))
     }
@@ -274,17 +275,18 @@ impl Worker {
         self.admission.room(n_bytes)
     }
 
-    /// Checks the length of a text that a client gave.
+    /// Checks the length of a client's text.
     pub(crate) fn check_text(&self, text: &str) -> Result<(), Problem> {
         let bytes_max = self.limits.text_bytes_max;
         if text.len() > bytes_max { Err(Problem::text_too_long(bytes_max)) } else { Ok(()) }
     }
 
-    /// Whether the store can be searched and written to, asked of the store itself. Not one of the requests that are counted:
-    /// a worker that is busy is not broken.
+    /// Asks the store itself whether it can be searched and written to. The check takes no place of
+    /// requests: a busy worker is not a broken one.
     ///
     /// # Errors
-    /// What the store says, that the worker is stopping, or [`Problem::not_ready`] where it says nothing for too long.
+    /// The store's failure, the worker's stop, or [`Problem::not_ready`] if the store does not
+    /// answer in time.
     pub async fn ready(self: Arc<Self>) -> Result<(), Problem> {
         if *self.stage.borrow() > Stage::Serving {
             return Err(Problem::stopping());
@@ -300,9 +302,10 @@ impl Worker {
             .unwrap_or_else(|_| Err(Problem::not_ready(READY_WAIT_MAX)))
     }
 
-    /// What came of a check of the store that began after `asked`: those who asked while another was under way share one.
+    /// Returns the outcome of a check of the store that began after `asked`: callers that waited
+    /// during one check share the next.
     fn check_store(&self, asked: Instant) -> Result<(), Problem> {
-        // It is replaced as a whole, so a panic leaves it right.
+        // The value is replaced as a whole, so a panic leaves it valid.
         let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((begun, answer)) = &*checked
             && *begun >= asked
@@ -315,21 +318,21 @@ impl Worker {
         answer
     }
 
-    /// What is counted and timed.
+    /// Returns the counters and timers.
     pub(crate) fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
     }
 
-    /// What is in force and not what its files say.
+    /// Returns the record of outdated file sets.
     pub(crate) fn outdated(&self) -> &Arc<Outdated> {
         &self.outdated
     }
 
-    /// All figures as text, those of the store only where it gives them soon.
+    /// Returns all figures as text. Those of the store are left out if the store is slow.
     pub(crate) async fn figures(self: Arc<Self>) -> String {
         let status = match Arc::clone(&self.counting).try_acquire_owned() {
             Ok(permit) => {
-                // That it fails is counted, and no failure of a request.
+                // A failure is counted in the metrics, and is no failure of this request.
                 let status = Arc::clone(&self).work(permit, |worker| Ok(worker.index().status().ok()));
                 tokio::time::timeout(STATUS_WAIT_MAX, status).await.ok().and_then(Result::ok).flatten()
             }
@@ -347,11 +350,11 @@ impl Worker {
         })
     }
 
-    /// Does the whole work of an admitted request on a blocking thread. Work that has not begun
-    /// when its caller leaves is not begun. The one place where async meets blocking.
+    /// Runs the work of an admitted request on a blocking thread: the one crossing from async to
+    /// blocking. Work whose caller leaves before its start is not begun.
     ///
     /// # Errors
-    /// What `work` answers, or [`Problem::internal`] where it broke off.
+    /// The error of `work`, or [`Problem::internal`] if it panicked.
     pub async fn work<T: Send + 'static>(
         self: Arc<Self>,
         permit: impl Send + 'static,
@@ -360,15 +363,14 @@ impl Worker {
         self.work_for(permit, |worker, _| work(worker)).await
     }
 
-    /// The same for work of several steps, which asks between them whether its caller is still
-    /// there.
+    /// Runs work of several steps, which checks between steps whether its caller is still there.
     pub(crate) async fn work_for<T: Send + 'static>(
         self: Arc<Self>,
         permit: impl Send + 'static,
         work: impl FnOnce(&Self, &Caller) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let span = Span::current();
-        // It is dropped with this future, which the caller's leaving drops.
+        // Dropped with this future, which is dropped when the caller leaves.
         let waits = Arc::new(());
         let caller = Caller(Arc::downgrade(&waits));
         let done = task::spawn_blocking(move || {

@@ -1,4 +1,4 @@
-//! The worker over a store that fails: what its clients are told, and that it goes on.
+//! A worker over a failing store: clients receive problems, and the worker goes on.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 use std::thread;
@@ -18,11 +18,11 @@ use tokio::sync::oneshot;
 
 const TEXT: &str = "The ferry terminal on the east side of the harbour reopened on Monday after repairs.";
 
-/// Calls that opening the index makes, before the first request.
+/// Number of store calls that opening the index makes, before the first request.
 const N_CALLS_TO_OPEN: u64 = 2;
 
-/// Starts a worker whose store fails at the `n`-th call that requests make, asks it with `ask`, which is given its base
-/// URL, and stops it.
+/// Starts a worker whose store fails at the `n`-th call of requests, runs `ask` with the worker's
+/// base URL, and stops the worker.
 fn with_failing(n: u64, ask: impl FnOnce(&str)) {
     let store = FailAt::before(Box::new(MemoryStore::new()), N_CALLS_TO_OPEN + n);
     let options = OpenOptions { recipe_default: Recipe::default().fields(), ..OpenOptions::default() };
@@ -53,7 +53,7 @@ fn with_failing(n: u64, ask: impl FnOnce(&str)) {
     served.join().unwrap();
 }
 
-/// The status and the body of an answer; no connection is kept.
+/// Returns the status and the body of an answer; keeps no connection.
 fn ask(method: &str, url: &str, body: &Value) -> (u16, Value) {
     let agent: ureq::Agent =
         ureq::Agent::config_builder().http_status_as_error(false).max_idle_connections(0).build().into();
@@ -67,7 +67,7 @@ fn ask(method: &str, url: &str, body: &Value) -> (u16, Value) {
     (answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::Null))
 }
 
-/// A search that finds something asks the store twice: what is near, and what is known of it.
+/// A search with matches calls the store twice: for the near documents, and for their records.
 #[test]
 fn a_search_that_breaks_off_half_way() {
     with_failing(3, |base| {
@@ -79,7 +79,8 @@ fn a_search_that_breaks_off_half_way() {
     });
 }
 
-/// The failure is the answer of the lines that it met; the other lines of the batch, here in a call of their own, go on.
+/// The failure is the answer to the lines that it met; the other lines, in calls of their own, go
+/// on.
 #[test]
 fn a_batch_over_a_store_that_fails_once() {
     let line = |n: usize| json!({ "id": n.to_string(), "text": format!("{TEXT} {n}") });

@@ -1,4 +1,4 @@
-//! One batch inside one write transaction: what is committed, and on top of it what the batch has done so far.
+//! A batch inside one write transaction: the committed state, and the changes of the batch on top.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -25,57 +25,58 @@ use super::{Limits, expiry, times};
 /// LMDB's longest key.
 const MAX_KEY_BYTES: usize = 511;
 
-/// A batch that is being written. Dropping it without [`finish`](Self::finish) and a commit leaves no trace.
+/// A batch while it is written. Dropping it without [`finish`](Self::finish) and a commit leaves no
+/// trace.
 pub(super) struct Batch<'a, 'e> {
     opened: &'a Opened,
     txn: &'a mut RwTxn<'e>,
     kind: &'a SketchKind,
     search: Option<Search<'a>>,
-    /// In an index that keeps texts.
+    /// `None` in an index without texts.
     texts: Option<Texts<'a>>,
     /// The number of the last change, of the batch or before it.
     last: u64,
     n_removals: u64,
-    /// What is there now.
+    /// Tells live documents from expired ones, by the time of the batch.
     horizon: Horizon,
     live: Live,
     now: Timestamp,
-    /// The time of what it inserts, since it has inserted something.
+    /// The time of the batch's insertions, once there is one.
     inserted_at: Option<Timestamp>,
-    /// In an index that retains its documents for some time only.
+    /// `None` in an index without a retention.
     timed: Option<Timed>,
 }
 
-/// What the index notes of time, as it is after the batch.
+/// The index's notes of time after the batch.
 struct Timed {
     runs: Runs,
     runs_changed: bool,
-    /// By which time it is swept.
+    /// The horizon of the sweep: documents expired by a trusted clock.
     swept: Horizon,
 }
 
-/// The texts, as they are after the batch.
+/// The texts after the batch.
 struct Texts<'a> {
     committed: &'a Cache,
-    /// Those that the batch has inserted. Others may get their numbers, if it fails.
+    /// Texts inserted by the batch. If it fails, other texts may get their numbers.
     inserted: HashMap<u64, Text>,
     packer: Packer,
 }
 
-/// The tables as they would be after the batch: those of the last commit are never touched, so other threads go on
-/// searching in them, and a batch that fails leaves nothing to undo.
+/// The tables after the batch. The tables of the last commit are never touched, so other threads go
+/// on searching in them, and a failed batch leaves nothing to undo.
 struct Search<'a> {
     committed: &'a dyn Tables,
     bounded: &'a Bounded,
     /// The numbers in `committed` that the batch has removed.
     removed: HashSet<u64>,
-    /// What the batch has inserted.
+    /// The documents inserted by the batch.
     inserted: Box<dyn Tables>,
 }
 
 impl<'a, 'e> Batch<'a, 'e> {
-    /// An empty batch. `committed` are tables as of the last commit, and what counts their searches; a batch that never
-    /// searches needs none. `texts` are those of commits.
+    /// Returns an empty batch. `committed` holds the tables as of the last commit and the counter
+    /// of bounded searches; a batch without searches needs none. `texts` caches committed texts.
     pub(super) fn new(
         opened: &'a Opened,
         txn: &'a mut RwTxn<'e>,
@@ -129,8 +130,9 @@ impl<'a, 'e> Batch<'a, 'e> {
         })
     }
 
-    /// Removes some of what has expired, the oldest first, in a batch of `n_items`. What is left is no match either, and
-    /// goes with later batches; what has expired only by a clock that is doubted stays until it has by one that is not.
+    /// Removes some expired documents, the oldest first, in a batch of `n_items`. Those left are no
+    /// matches either, and go with later batches. A document expired only by a doubted clock stays
+    /// until it has expired by a trusted one.
     pub(super) fn sweep(&mut self, n_items: usize, limits: Limits) -> Result<(), Failure> {
         let Some(Timed { swept, .. }) = self.timed else { return Ok(()) };
         let mut oldest = Oldest::default();
@@ -151,8 +153,9 @@ impl<'a, 'e> Batch<'a, 'e> {
         Ok(())
     }
 
-    /// Forgets the oldest removals above what is to be kept, but notes down the newest forgotten one: whoever has not
-    /// seen that builds its tables anew. That is no more work than following as many removals as there are documents.
+    /// Forgets the oldest removals above the limit, and notes the number of the newest forgotten
+    /// one: a follower that has not seen it builds its tables anew. Building is no more work than
+    /// following as many removals as there are documents.
     pub(super) fn finish(mut self, limits: Limits) -> Result<(), Failure> {
         self.finish_runs()?;
         if self.n_removals == 0 {
@@ -173,7 +176,8 @@ impl<'a, 'e> Batch<'a, 'e> {
         Ok(())
     }
 
-    /// Joins what has become one run by removals, and notes down where the others begin.
+    /// Joins runs between which removals have left no step back in time, and notes the beginnings
+    /// of the others.
     fn finish_runs(&mut self) -> Result<(), Failure> {
         let Some(Timed { runs, runs_changed, .. }) = &mut self.timed else { return Ok(()) };
         if self.n_removals > 0 && !runs.begins().is_empty() {
@@ -186,7 +190,7 @@ impl<'a, 'e> Batch<'a, 'e> {
         Ok(())
     }
 
-    /// The time of what is inserted: now, but along a run never before the last document.
+    /// Returns the time of the insertions: now, but along a run never before the last document.
     fn inserted_at(&mut self, number: u64) -> Result<Timestamp, Failure> {
         if let Some(inserted_at) = self.inserted_at {
             return Ok(inserted_at);
@@ -239,7 +243,7 @@ impl Shelf for Batch<'_, '_> {
         Ok(self.texts.is_some())
     }
 
-    /// One that is damaged or gone is none, so that the one which comes is stored in its place.
+    /// A damaged or missing text counts as none, so the incoming document is stored in its place.
     fn text(&self, _: &DocumentId, number: u64) -> Result<Option<Text>, Failure> {
         match self.records().text(number) {
             Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
@@ -259,7 +263,7 @@ impl Shelf for Batch<'_, '_> {
             (_, None) => (Cow::Borrowed(document), None),
         };
         let bytes = record::encode_document(number, &document, inserted_at, self.kind)?;
-        // Numbers only grow, so the log is written page after page.
+        // Numbers only grow, so the log is filled page after page.
         self.opened.log.put_with_flags(self.txn, PutFlags::APPEND, &number, &bytes)?;
         if let Some((texts, text)) = text {
             let bytes = texts.packer.encode(number, text)?;
@@ -293,7 +297,7 @@ impl Shelf for Batch<'_, '_> {
     }
 }
 
-/// The number that `id` names and what is stored under it, expired or not.
+/// Finds the number of `id` and the document stored under it, expired or not.
 pub(super) fn find(
     opened: &Opened,
     txn: &heed::RoTxn<'_>,
@@ -308,11 +312,12 @@ pub(super) fn find(
     Ok(Some((number, stored)))
 }
 
-/// What a transaction sees of the records, by number.
+/// The records by number, as a transaction sees them.
 pub(super) struct Records<'a, 'txn> {
     pub(super) opened: &'a Opened,
     pub(super) txn: &'a heed::RoTxn<'txn>,
-    /// Texts of commits and those that a batch has inserted, in an index that keeps them.
+    /// The cache of committed texts and the texts inserted by a batch; `None` in an index without
+    /// texts.
     pub(super) texts: Option<(&'a Cache, Option<&'a HashMap<u64, Text>>)>,
 }
 
@@ -352,7 +357,8 @@ fn record_of<'txn>(opened: &Opened, txn: &'txn heed::RoTxn<'_>, number: u64) -> 
     })
 }
 
-/// An id is its own key where it fits. Where it does not, its SHA-256 is, after a byte that no id begins with.
+/// Returns the key of an id: the id itself where it fits, else its SHA-256 after a zero byte, with
+/// which no id begins.
 pub(super) fn id_key(id: &DocumentId) -> Vec<u8> {
     let bytes = id.as_str().as_bytes();
     if bytes.len() <= MAX_KEY_BYTES {

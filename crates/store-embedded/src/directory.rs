@@ -1,4 +1,4 @@
-//! The directory of an embedded store: which ones are taken, and which are somebody else's.
+//! The directory of an embedded store: accepted, created, or refused as another program's.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -15,15 +15,18 @@ pub(super) const DATA_FILE: &str = "data.mdb";
 /// LMDB's locks and its table of readers.
 pub(super) const LOCK_FILE: &str = "lock.mdb";
 
-/// What may lie in a directory that is empty to us: the lock that LMDB makes before the data, and the root of a volume.
+/// Files ignored in a directory taken for empty: LMDB's lock, created before the data, and an entry
+/// of a volume's root.
 const IGNORED_FILES: [&str; 2] = [LOCK_FILE, "lost+found"];
 
 /// A directory for its owner only.
 const MODE: u32 = 0o700;
-/// What lets others open a file: who can open that of pages can take the lock of those who write.
+/// The bits that let others open a file. A user able to open the file of pages can take the
+/// writers' lock.
 const OTHERS_READ: u32 = 0o044;
 
-/// The canonical path of a directory that holds a store or, if `mode` allows, is fit to hold one.
+/// Returns the canonical path of a directory that holds a store or, if `mode` allows, is fit to
+/// hold one.
 pub(super) fn prepare(path: &Path, mode: Mode) -> Result<PathBuf> {
     let shown = path.display();
     match fs::metadata(path) {
@@ -70,29 +73,29 @@ pub(super) fn prepare(path: &Path, mode: Mode) -> Result<PathBuf> {
     path.canonicalize().map_err(read)
 }
 
-/// Makes a directory, and those that it is to be in.
+/// Creates a directory and its missing parents.
 fn make(path: &Path) -> io::Result<()> {
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.is_dir();
         let new: Vec<&Path> = parent.ancestors().take_while(is_new).collect();
         fs::create_dir_all(parent)?;
-        // Their names too outlive a loss of power; `sync` sees to the last one.
+        // Their names too outlive a loss of power; `sync` does the same for the last one.
         for above in new.into_iter().rev().filter_map(Path::parent) {
             let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
             File::open(above)?.sync_all()?;
         }
     }
-    // As `recursive`, that it is there meanwhile is no error.
+    // Another process may have created the directory meanwhile, which `recursive` permits.
     DirBuilder::new().recursive(true).mode(MODE).create(path)
 }
 
-/// Makes the names of newly made files outlive a loss of power.
+/// Makes the names of new files outlive a loss of power.
 pub(super) fn sync(path: &Path) -> Result<()> {
     for directory in [Some(path), path.parent()].into_iter().flatten() {
         let synced = File::open(directory).and_then(|directory| directory.sync_all());
         match synced {
             Ok(()) => {}
-            // The parent may be closed to us, and it may be on a file system that cannot sync directories.
+            // The parent may be closed to us, or on a file system that cannot sync directories.
             Err(_) if directory != path => {}
             Err(error) => {
                 return Err(
@@ -104,7 +107,7 @@ pub(super) fn sync(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// How large LMDB's file is, 0 where there is none.
+/// The size of LMDB's file in bytes, 0 where there is none.
 pub(super) fn data_bytes(path: &Path) -> u64 {
     fs::metadata(path.join(DATA_FILE)).map_or(0, |metadata| metadata.len())
 }

@@ -1,9 +1,9 @@
-//! The LMDB environment of a store: opening it, growing its map, and what its errors mean.
+//! The LMDB environment of a store: opening it, growing its map, and explaining its errors.
 //!
-//! LMDB maps its file into memory at a size that is chosen when it is opened. When a writer needs more, or another
-//! process has written more, or a failed write of the root page has shut the environment, it is closed and opened anew.
-//! That needs that no transaction is open in this process; the gate sees to it. It also keeps all of `unsafe` in one
-//! call.
+//! LMDB maps its file into memory at a size chosen at the opening. The environment is closed and
+//! opened anew when a writer needs more, when another process has written more, or when a failed
+//! write of the root page has shut it. Meanwhile no transaction may be open in this process, which
+//! the gate ensures. It also keeps all of `unsafe` in one call.
 
 mod databases;
 mod transactions;
@@ -25,29 +25,30 @@ use super::place::{Before, Place};
 use super::turns::Turns;
 use super::{directory, pages};
 
-/// Threads that have read and still run, of all processes together. Each keeps its place in LMDB's table of readers, so
-/// that it takes the table's lock once, not in every call.
+/// The most running threads that have read, in all processes together. Each keeps its place in
+/// LMDB's table of readers, so it takes the table's lock once, not in every call.
 const READERS_MAX: u32 = 4096;
-/// Far more than the doublings of any disk, or the growths of another process that fall into one call.
+/// Far more than the doublings of any disk, or the growths by other processes during one call.
 const ATTEMPTS_MAX: usize = 64;
 /// Half of what 47 bits of addresses allow.
 const MAP_BYTES_MAX: usize = 1 << 46;
-/// A file system that has not got this much is full.
+/// A file system without this much room is full.
 const PROBE_BYTES: u64 = 1 << 20;
 
-/// How much must fit behind the file for a store that is ready: more than most commits need.
+/// The room behind the file in a ready store: more than most commits need.
 const GROWTH_BYTES: u64 = 64 << 10;
-/// How long to wait for an earlier store of this process at the same path to close; it is closing already.
+/// The longest wait for an earlier store of this process at the same path, which is already
+/// closing.
 const CLOSING_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An environment that opens itself anew when it has to.
 pub(super) struct Environment {
     directory: PathBuf,
-    /// Of the first opening: who opens anew must find the same files.
+    /// The files of the first opening: later ones must find the same files.
     place: Arc<Place>,
-    /// For how long a writer waits while others hold the lock and commit nothing.
+    /// The time a writer waits while others hold the lock and commit nothing.
     patience: Duration,
-    /// `None` after a failure to open it anew; the next call tries again.
+    /// `None` after a failed reopening; the next call tries again.
     gate: RwLock<Option<Opened>>,
 }
 
@@ -60,20 +61,20 @@ pub(super) struct Opened {
     patience: Duration,
     writers: Turns,
     pub(super) meta: Database<'static, Str, Bytes>,
-    /// Change number → record of the document that it inserted, as long as it is there.
+    /// Change number → record of the document inserted by the change, until it is removed.
     pub(super) log: Database<'static, U64<BE>, Bytes>,
     /// Key of the id → change number.
     pub(super) ids: Database<'static, Bytes, U64<BE>>,
-    /// Change number → record of the removal that it was, the last ones only.
+    /// Change number → record of the removal; the last ones only.
     pub(super) removals: Database<'static, U64<BE>, Bytes>,
-    /// Change number → text of the document that it inserted, as long as it is there. An index that was made before there
-    /// were texts has none.
+    /// Change number → text of the document inserted by the change, until it is removed. `None` in
+    /// an index created before texts existed.
     pub(super) texts: Option<Database<'static, U64<BE>, Bytes>>,
-    /// How often it had been opened before.
+    /// The number of earlier openings.
     generation: u64,
 }
 
-/// Why a piece of work inside the environment stopped.
+/// The reason for which work inside the environment stopped.
 #[derive(Debug)]
 pub(super) enum Failure {
     Lmdb(heed::Error),
@@ -93,8 +94,8 @@ impl From<Error> for Failure {
 }
 
 impl Environment {
-    /// Opens the environment in a directory that [`directory::prepare`] has found fit. A new one gets a map of
-    /// `map_bytes`.
+    /// Opens the environment in a directory accepted by [`directory::prepare`]. A new environment
+    /// gets a map of `map_bytes`.
     pub(super) fn open(directory: PathBuf, map_bytes: usize, patience: Duration) -> Result<Self> {
         let map_bytes = (directory::data_bytes(&directory) == 0).then_some(map_bytes);
         let opened = open(&directory, map_bytes, patience, None, 0)?;
@@ -105,8 +106,8 @@ impl Environment {
         &self.directory
     }
 
-    /// Does `work`, which opens one transaction and keeps nothing of it; from the start again where the environment had
-    /// to be opened anew. Work inside work would wait for itself.
+    /// Does `work`, which opens one transaction and keeps nothing of it. The work starts again if
+    /// the environment had to be opened anew. Work inside work would wait for itself.
     pub(super) fn with<T>(&self, mut work: impl FnMut(&Opened) -> Result<T, Failure>) -> Result<T> {
         for _ in 0..ATTEMPTS_MAX {
             let gate = self.gate.read().map_err(|_| Error::poisoned())?;
@@ -126,13 +127,13 @@ impl Environment {
                     drop(gate);
                     self.reopen(Some(generation), Some(map_bytes.saturating_mul(2)))?;
                 }
-                // Another process has grown the file; or a failed write of the root page has shut the environment, and
-                // LMDB lets nothing through until it has read from disk which root page is the valid one.
+                // Another process has grown the file; or a failed write of the root page has shut
+                // the environment, until LMDB has read from disk which root page is valid.
                 heed::Error::Mdb(MdbError::MapResized | MdbError::Panic) => {
                     drop(gate);
                     self.reopen(Some(generation), None)?;
                 }
-                // LMDB's word for a write that was cut short, which a full disk does, and also for a broken one.
+                // LMDB's error for a write cut short, by a full disk or for another reason.
                 heed::Error::Io(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
                     return Err(if opened.is_full() {
                         full(None).caused_by(error)
@@ -146,7 +147,7 @@ impl Environment {
         Err(grows())
     }
 
-    /// Closes and opens, unless somebody else has done it since `generation`.
+    /// Closes and opens the environment, unless another thread has since `generation`.
     fn reopen(&self, generation: Option<u64>, map_bytes: Option<usize>) -> Result<()> {
         let mut gate = self.gate.write().map_err(|_| Error::poisoned())?;
         if gate.as_ref().map(|opened| opened.generation) != generation {
@@ -158,7 +159,7 @@ impl Environment {
                 format!("the store has reached {MAP_BYTES_MAX} bytes; split it"),
             ));
         }
-        // LMDB must not have one file open twice in one process: its locks would be lost.
+        // LMDB must not open one file twice in one process: its locks would be lost.
         *gate = None;
         let generation = generation.map_or(0, |generation| generation + 1);
         *gate = Some(open(&self.directory, map_bytes, self.patience, Some(&self.place), generation)?);
@@ -174,15 +175,15 @@ impl Opened {
 
     /// The number of the last change, 0 before the first.
     ///
-    /// The newest document and the newest removal are never taken away without a newer change, so this needs no counter
-    /// of its own that could disagree.
+    /// The newest document and the newest removal are never deleted without a newer change, so the
+    /// number needs no counter, which could disagree.
     pub(super) fn last_change(&self, txn: &RoTxn<'_>) -> Result<u64, heed::Error> {
         let log = self.log.remap_data_type::<heed::types::DecodeIgnore>().last(txn)?;
         let removals = self.removals.remap_data_type::<heed::types::DecodeIgnore>().last(txn)?;
         Ok(log.max(removals).map_or(0, |(number, ())| number))
     }
 
-    /// A checksum of the record of a change, as long as it is there.
+    /// Returns a checksum of the record of a change; `None` where the record is gone.
     pub(super) fn checksum_of_change(
         &self,
         txn: &RoTxn<'_>,
@@ -195,10 +196,10 @@ impl Opened {
         Ok(record.map(crc32fast::hash))
     }
 
-    /// The texts, of an index that keeps them.
+    /// Returns the database of texts, in an index with texts.
     ///
     /// # Errors
-    /// `Corrupt` where their database is gone.
+    /// `Corrupt` where the database is gone.
     pub(super) fn texts(&self) -> Result<Database<'static, U64<BE>, Bytes>> {
         self.texts.ok_or_else(|| {
             Error::corrupt(
@@ -207,8 +208,8 @@ impl Opened {
         })
     }
 
-    /// Whether the file cannot grow. LMDB's own file, because a limit may be on it alone; it gets longer than LMDB needs
-    /// now, which LMDB does not mind.
+    /// Returns true if the file cannot grow. Tries LMDB's own file, because a limit may apply to it
+    /// alone. The file becomes longer than LMDB needs now, which does LMDB no harm.
     fn is_full(&self) -> bool {
         let file = self.place.data();
         let Ok(metadata) = file.metadata() else { return false };
@@ -218,7 +219,7 @@ impl Opened {
         )
     }
 
-    /// Looks whether the file could grow by what a write may need. It stays as long as it is.
+    /// Checks for room behind the file for a write. The length of the file does not change.
     pub(super) fn can_grow(&self) -> Result<()> {
         let file = self.place.data();
         let Ok(metadata) = file.metadata() else { return Ok(()) };
@@ -232,14 +233,14 @@ impl Opened {
             Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => {
                 Err(full(Some(&error.into())).caused_by(io::Error::from(error)))
             }
-            // Others, as of file systems that cannot reserve, say nothing of room.
+            // Other errors, as of file systems that cannot reserve, say nothing about room.
             _ => Ok(()),
         }
     }
 }
 
-/// Opens the files at `place`, or those that are in the directory for the first time; once more where another process makes
-/// the file longer between the map and the first transaction.
+/// Opens the files at `place`, or the directory's files at the first opening. Tries again if
+/// another process makes the file longer between the map and the first transaction.
 fn open(
     directory: &Path,
     map_bytes: Option<usize>,
@@ -271,7 +272,7 @@ fn open_once(
     let before = Before::look(directory)?;
     let env = match open_env(directory, map_bytes) {
         Err(heed::Error::EnvAlreadyOpened) => {
-            // An earlier store at this path, whose last owner is dropping it at this moment.
+            // An earlier store at this path, being dropped by its last owner.
             if let Some(closing) = env_closing_event(directory) {
                 closing.wait_timeout(CLOSING_TIMEOUT);
             }
@@ -287,7 +288,7 @@ fn open_once(
         None => Arc::new(Place::of(directory, &before, data)?),
     };
     place.check()?;
-    // Once more, and of the file that LMDB has: others may have begun it, or put another in its place.
+    // Checked again, on LMDB's own handle: another process may have begun the file or replaced it.
     let extent = pages::extent(place.data())?;
     let page_bytes = extent.ok_or_else(|| place.overwritten())?.page_bytes;
     let writers = Turns::at(directory)?;
@@ -322,28 +323,33 @@ pub(super) fn open_env(directory: &Path, map_bytes: Option<usize>) -> Result<Env
     if let Some(bytes) = map_bytes {
         options.map_size(bytes);
     }
-    // SAFETY: the map is sound while the file changes only through LMDB and its lock file. The directory is one that
-    // holds nothing but LMDB's files (`directory::prepare`), which this program opens only here, and no flag is set that
-    // gives up locks or syncing. That no other program writes into the file is the caller's part, and said in the
-    // README; heed refuses to open it twice in this process. No reference into the map outlives its transaction, and
-    // no transaction outlives the environment: both are lifetimes that heed checks.
+    // SAFETY: the map is sound while the file changes only through LMDB and its lock file. The
+    // directory holds nothing but LMDB's files (`directory::prepare`), this program opens them only
+    // here, and no flag gives up locks or syncing. Other programs must not write to the file, which
+    // is the caller's part and stated in the README; heed refuses to open it twice in this process.
+    // No reference into the map outlives its transaction, and no transaction outlives the
+    // environment: heed checks both lifetimes.
     //
-    // A page of the map that the file does not have kills who touches it (SIGBUS). LMDB touches none behind its last page,
-    // and that the file has all up to there that are not free is checked before the map is made (`pages::extent`) and when
-    // a transaction begins, as is that the file is still the one at the path with the roots that LMDB wrote (`Place`).
+    // An access to a page of the map beyond the end of the file kills the process (SIGBUS). LMDB
+    // accesses none behind its last page. Before the map is made (`pages::extent`) and when a
+    // transaction begins, the file is checked to have all pages up to there, except free ones. At
+    // the same moments it is checked to be the file at the path, with the roots written by LMDB
+    // (`Place`).
     //
-    // What remains is what breaks the caller's part: a program that truncates the file, or writes into it, between that
-    // look and the end of the transaction; and pages whose bytes have changed since, by a broken disk too. LMDB believes
-    // what is within a page, so these may kill the process; the records have sums, which keep them from being an answer.
+    // The rest breaks the caller's part: a program that truncates the file, or writes to it,
+    // between the check and the end of the transaction; and pages with changed bytes, from a broken
+    // disk too. LMDB trusts the content of a page, so changed bytes may kill the process. The
+    // checksums of the records keep them out of answers.
     unsafe { options.open(directory) }
 }
 
-/// Other processes make the file longer, each time before this one has mapped it whole.
+/// The error of a file made longer by other processes each time before this one has mapped it
+/// whole.
 fn grows() -> Error {
     Error::new(ErrorKind::Busy, "the store grew again and again during one call; try again")
 }
 
-/// No room is left: in the map, or where the system says which.
+/// The error of a full map or disk; `error` names the limit that was met, if known.
 fn full(error: Option<&io::Error>) -> Error {
     let what = match error.map(io::Error::kind) {
         Some(io::ErrorKind::FileTooLarge) => "the store's file may not grow further (ulimit -f)",
@@ -357,7 +363,7 @@ fn full(error: Option<&io::Error>) -> Error {
     )
 }
 
-/// What an error of the operating system means for the caller.
+/// Translates an error of the operating system for the caller.
 pub(super) fn io_error(error: &io::Error, context: impl Into<String>) -> Error {
     let kind = match error.kind() {
         io::ErrorKind::NotFound => ErrorKind::NotFound,
@@ -373,7 +379,7 @@ pub(super) fn io_error(error: &io::Error, context: impl Into<String>) -> Error {
     Error::new(kind, context)
 }
 
-/// What an error of LMDB means for the caller.
+/// Translates an error of LMDB for the caller.
 pub(super) fn explain(error: heed::Error) -> Error {
     let described = match &error {
         heed::Error::Io(cause) => match io_error(cause, "the store's files cannot be read or written") {

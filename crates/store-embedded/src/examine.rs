@@ -1,5 +1,5 @@
-//! Looking at everything: that each record can be read, that records and ids lead to each other, and that each text is there
-//! and of a document.
+//! The examination of a store: each record can be read, records and ids lead to each other, and
+//! each text exists and belongs to a document.
 
 use std::ops::Bound;
 
@@ -13,21 +13,21 @@ use super::record::{self, Removal};
 use super::shared::Shared;
 use super::texts;
 
-/// Records that are looked at in one snapshot, so that none is held for long.
+/// The records of one step. A step is one snapshot, so no snapshot is held for long.
 const STEP: u64 = 100_000;
 
-/// What one step has found.
+/// The findings of one step.
 #[derive(Default)]
 struct Step {
     n_items: u64,
     findings: Vec<(FindingKind, String)>,
-    /// Numbers of documents whose ids do not lead to them.
+    /// Numbers of documents to which their ids do not lead.
     unfiled: Vec<u64>,
-    /// Keys of ids that lead to no document of theirs.
+    /// Keys of ids that lead to no document with the id.
     ghosts: Vec<Vec<u8>>,
-    /// Numbers of documents whose texts are gone.
+    /// Numbers of documents with missing texts.
     texts_lost: Vec<u64>,
-    /// Numbers of texts that are of no document.
+    /// Numbers of texts without a document.
     orphans: Vec<u64>,
 }
 
@@ -72,7 +72,7 @@ pub(super) fn examine(
     Ok(())
 }
 
-/// One step, and the mending of what it has found while nobody else can write.
+/// Does one step, and mends its findings in the same write transaction if `mends`.
 fn step<T>(
     shared: &Shared,
     mends: bool,
@@ -102,8 +102,8 @@ fn step<T>(
     })
 }
 
-/// Lets the id of a document lead to it, unless it leads to another record of that id, which is what calls answer with:
-/// then this one goes.
+/// Makes the id of a document lead to it. If the id leads to another record of the id, by which
+/// calls answer, deletes this record instead.
 fn mend(opened: &Opened, txn: &mut RwTxn<'_>, kind: &SketchKind, number: u64) -> Result<(), Failure> {
     let Some(bytes) = opened.log.get(txn, &number)? else { return Ok(()) };
     let stored = record::decode_document(number, bytes, kind)?;
@@ -125,7 +125,8 @@ fn mend(opened: &Opened, txn: &mut RwTxn<'_>, kind: &SketchKind, number: u64) ->
     Ok(())
 }
 
-/// Writes a document's record again as of one that came without a text. It keeps its number: what it is found by is as before.
+/// Writes a document's record again, as of a document without a text. The record keeps its number,
+/// because searches find it as before.
 fn forget_text(opened: &Opened, txn: &mut RwTxn<'_>, kind: &SketchKind, number: u64) -> Result<(), Failure> {
     let Some(bytes) = opened.log.get(txn, &number)? else { return Ok(()) };
     let StoredDocument { document, inserted_at } = record::decode_document(number, bytes, kind)?;
@@ -133,7 +134,7 @@ fn forget_text(opened: &Opened, txn: &mut RwTxn<'_>, kind: &SketchKind, number: 
     Ok(opened.log.put(txn, &number, &bytes)?)
 }
 
-/// Looks at the records of numbers from `first` on, and returns where to go on.
+/// Examines the records of numbers from `first` on, and returns the number to go on from.
 fn documents(
     opened: &Opened,
     txn: &RoTxn<'_>,
@@ -168,7 +169,8 @@ fn documents(
     Ok((step, None))
 }
 
-/// Looks at the ids after the key `after`, and returns where to go on. LMDB knows no empty key, so the start is none.
+/// Examines the ids after the key `after`, and returns the key to go on after. LMDB has no empty
+/// key, so the start is `None`.
 fn ids(opened: &Opened, txn: &RoTxn<'_>, after: Option<&[u8]>) -> Result<(Step, Option<Vec<u8>>), Failure> {
     let mut step = Step::default();
     let rest = (after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
@@ -181,7 +183,7 @@ fn ids(opened: &Opened, txn: &RoTxn<'_>, after: Option<&[u8]>) -> Result<(Step, 
         step.n_items += 1;
         last = Some(key.to_vec());
         let bytes = opened.log.get(txn, &number)?;
-        // A record that cannot be read has been told of.
+        // An unreadable record has been reported already.
         let is_of = bytes.map(|bytes| record::decode_id(number, bytes).map_or(true, |id| id_key(&id) == key));
         if is_of != Some(true) {
             step.findings.push((FindingKind::Ghost, key.escape_ascii().to_string()));
@@ -196,7 +198,7 @@ fn has_text(opened: &Opened, txn: &RoTxn<'_>, number: u64) -> Result<bool, Failu
     Ok(texts.remap_data_type::<DecodeIgnore>().get(txn, &number)?.is_some())
 }
 
-/// Looks at the texts of numbers from `first` on, and returns where to go on.
+/// Examines the texts of numbers from `first` on, and returns the number to go on from.
 fn texts(opened: &Opened, txn: &RoTxn<'_>, first: u64) -> Result<(Step, Option<u64>), Failure> {
     let mut step = Step::default();
     let Some(texts) = opened.texts else { return Ok((step, None)) };
@@ -207,7 +209,7 @@ fn texts(opened: &Opened, txn: &RoTxn<'_>, first: u64) -> Result<(Step, Option<u
         }
         step.n_items += 1;
         let of = opened.log.get(txn, &number)?;
-        // A record that cannot be read has been told of.
+        // An unreadable record has been reported already.
         if of.is_none_or(|of| matches!(record::decode_told(number, of), Ok(false))) {
             step.findings.push((FindingKind::Ghost, format!("text {number}")));
             step.orphans.push(number);
@@ -220,7 +222,7 @@ fn texts(opened: &Opened, txn: &RoTxn<'_>, first: u64) -> Result<(Step, Option<u
     Ok((step, None))
 }
 
-/// Looks at what is kept of removals.
+/// Examines the removals kept for followers.
 fn removals(opened: &Opened, txn: &RoTxn<'_>, kind: &SketchKind) -> Result<Step, Failure> {
     let mut step = Step::default();
     for entry in opened.removals.iter(txn)? {

@@ -1,5 +1,6 @@
-//! Which documents of the log have expired. Times never go back along a run of it ([`Runs`](index::backend::Runs)), so these
-//! are the first of each, and one number for each run says where they end.
+//! The expired documents of the log. Times never go back along a run
+//! ([`Runs`](index::backend::Runs)), so a run's expired documents come first, and one number marks
+//! their end.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,28 +11,28 @@ use index::backend::Live;
 use super::environment::{Failure, Opened};
 use super::times;
 
-/// Where the live documents began when somebody last looked, so that who looks next does not begin at the front of all
-/// that has not been swept.
+/// The first live documents as of the last look, so the next look does not begin at the front of
+/// all unswept documents.
 #[derive(Default)]
 pub(super) struct Seen(Mutex<Option<Found>>);
 
 #[derive(Clone)]
 struct Found {
-    /// Looked for in this state of the log ...
+    /// The state of the log at the look.
     last_change: u64,
-    /// ... by this horizon.
+    /// The horizon of the look.
     expired_until_ms: i64,
     live: Live,
 }
 
 impl Seen {
-    /// What is live in the snapshot of `txn`.
+    /// Returns the live documents in the snapshot of `txn`.
     pub(super) fn live(&self, opened: &Opened, txn: &RoTxn<'_>, horizon: Horizon) -> Result<Live, Failure> {
         let Some(expired_until_ms) = horizon.expired_until_ms() else { return Ok(Live::default()) };
         let last_change = opened.last_change(txn)?;
         let seen = self.lock().clone();
-        // What had expired then has expired for a later clock, and no newer document is before it. An older snapshot may
-        // have documents that were removed in the meantime.
+        // Documents expired at that look have expired for a later horizon, and no newer document
+        // comes before them. An older snapshot may have documents that were removed meanwhile.
         let is_later =
             |seen: &Found| seen.last_change <= last_change && seen.expired_until_ms <= expired_until_ms;
         let known = seen.filter(is_later).map(|seen| seen.live);
@@ -41,12 +42,12 @@ impl Seen {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Found>> {
-        // It is replaced as a whole, so a panic leaves it right.
+        // The value is replaced as a whole, so a panic leaves it right.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What is live, where what had expired in `known` is known to have.
+/// Live documents at `horizon`; reuses the expired documents in `known`.
 pub(super) fn live(
     opened: &Opened,
     txn: &RoTxn<'_>,
@@ -60,7 +61,7 @@ pub(super) fn live(
     runs.live(horizon, known, opened.last_change(txn)?, |number| times::first_from(opened, txn, number))
 }
 
-/// How many documents of the log have expired, of which only the numbers are read.
+/// Counts the expired documents of the log, of which it reads the numbers only.
 pub(super) fn n_expired(opened: &Opened, txn: &RoTxn<'_>, live: &Live) -> Result<u64, Failure> {
     let mut n_expired = 0;
     let log = opened.log.remap_data_type::<heed::types::DecodeIgnore>();

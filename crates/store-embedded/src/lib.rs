@@ -1,12 +1,13 @@
 //! `embedded:PATH`: documents in LMDB in a directory of this machine, search tables in memory.
 //!
-//! A document costs one durable record and not one for each of its buckets; the tables are built from the records when
-//! they are first searched and follow the commits from then on, those of other processes too. Every change has a number,
-//! and the record of a document stands under the number of the change that inserted it: so a follower reads what came
-//! after the last number it knows. In an index that keeps texts, the text of a document stands under the same number, in a
-//! database that only a count reads.
+//! A document costs one durable record, not one for each of its buckets. The tables are built from
+//! the records at the first search, and follow the commits of all processes from then on. Every
+//! change has a number, and a document's record stands under the number of its insertion: so a
+//! follower reads the changes after the last number it knows. In an index with texts, the text of a
+//! document stands under the same number, in a database of its own: searches read texts only where
+//! they count.
 //!
-//! Locks are taken in this order and never the other way: the environment's gate, LMDB's write lock, the tables.
+//! Locks are always taken in this order: the environment's gate, LMDB's write lock, the tables.
 
 mod batch;
 mod directory;
@@ -47,28 +48,29 @@ use self::expiry::Seen;
 use self::shared::{METADATA_KEY, Shared};
 use self::texts::Cache;
 
-/// Changes that the tables follow in one step: some milliseconds, for which searches wait and a snapshot is held.
+/// The changes applied to the tables in one step: some milliseconds, for which searches wait and a
+/// snapshot is held.
 const FOLLOW_STEP: u64 = 16_384;
 
-/// For how long a call waits for its turn to write while others commit nothing, unless its caller says otherwise.
+/// The time a call waits for its turn to write while others commit nothing, by default.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The same of [`Store::ready`], which is asked by those who want to know it soon.
+/// The same time for [`Store::ready`], whose callers want an answer soon.
 const READY_PATIENCE: Duration = Duration::from_secs(3);
 
-/// What the tests set smaller.
+/// The limits of a store, which the tests set lower.
 #[derive(Clone, Copy)]
 struct Limits {
     /// The map of a new environment; it doubles when it is full. Address space, not disk or memory.
     map_bytes: usize,
-    /// Removals kept for followers: some 40 MB. Fewer where there are fewer documents,
+    /// The most removals kept for followers: some 40 MB. Below it there is one for each document,
     removals_kept_max: u64,
-    /// but at least so many.
+    /// or this number where there are fewer documents.
     removals_kept_min: u64,
     follow_step: u64,
-    /// What a write sweeps at least of what has expired.
+    /// The least bound on expired documents swept by one write.
     swept_min: usize,
-    /// For how long a call waits for its turn.
+    /// The time a call waits for its turn.
     patience: Duration,
 }
 
@@ -85,8 +87,8 @@ impl Default for Limits {
     }
 }
 
-/// A store in a directory. Opening one path several times in one process gives several handles to one store, which
-/// share their tables.
+/// A store in a directory. Handles from several openings of one path in one process share the store
+/// and its tables.
 pub struct EmbeddedStore {
     shared: Arc<Shared>,
     clock: Clock,
@@ -96,24 +98,25 @@ pub struct EmbeddedStore {
 static OPEN: Mutex<Option<HashMap<PathBuf, Weak<Shared>>>> = Mutex::new(None);
 
 impl EmbeddedStore {
-    /// Opens the store in the directory `path`, or makes both where `mode` allows it.
+    /// Opens the store in the directory `path`, or creates both if `mode` allows.
     ///
     /// # Errors
-    /// `NotFound` where there is none and none may be made; `InvalidArgument` for a file, or a directory of something
-    /// else; `PermissionDenied` for one that this user cannot write to, which readers must as well, to say what they
-    /// read.
+    /// `NotFound` where there is none and none may be created; `InvalidArgument` for a file, or a
+    /// directory with other content; `PermissionDenied` for a directory without write permission,
+    /// which readers need too: LMDB notes each reader in a file there.
     pub fn open(path: &Path, mode: Mode) -> Result<Self> {
         Self::open_with(path, mode, Limits::default(), Clock::system())
     }
 
-    /// As [`open`](Self::open), with a clock of its own for this handle; and a call gives up (`Busy`) that has waited for its
-    /// turn to write for `patience`, while others committed nothing. Of several handles in one process the first one decides.
+    /// As [`open`](Self::open), with a clock for this handle alone. A call gives up (`Busy`) after
+    /// waiting `patience` for its turn to write while others committed nothing. Of several handles
+    /// in one process the first one decides.
     pub(crate) fn opened(path: &Path, mode: Mode, clock: Clock, patience: Option<Duration>) -> Result<Self> {
         let limits = Limits::default();
         Self::open_with(path, mode, Limits { patience: patience.unwrap_or(limits.patience), ..limits }, clock)
     }
 
-    /// As [`open`](Self::open), with a clock of its own for this handle.
+    /// As [`open`](Self::open), with a clock for this handle alone.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -279,7 +282,7 @@ impl Store for EmbeddedStore {
     fn has_written(&self, mark: &WriteMark) -> Result<bool> {
         self.shared.read(|opened, txn, _| {
             let there = opened.checksum_of_change(txn, mark.number)?;
-            // What was inserted then may have been removed since.
+            // A document inserted by this change may have been removed since.
             let is_same = there.zip(mark.checksum).is_none_or(|(there, then)| there == then);
             Ok(opened.last_change(txn)? >= mark.number && is_same)
         })

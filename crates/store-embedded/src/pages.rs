@@ -1,11 +1,13 @@
-//! LMDB's file by plain reads: whether all pages are in it that it refers to. Who touches a page of a map that the file does
-//! not have is killed (SIGBUS), and LMDB does not look: not when it maps a file, and not afterwards.
+//! Plain reads of LMDB's file, to check that it has all pages it refers to. An access to a page of
+//! a map beyond the end of the file kills the process (SIGBUS), and LMDB never checks for this,
+//! neither when it maps a file nor later.
 //!
-//! What is read here is LMDB's own format, version 1 of 64-bit machines: integers are in the byte order of the machine. Two
-//! pages at the start are roots, the one of the later transaction counts (`MDB_meta`); each has the number of the last page,
-//! the tree of free pages, and the tree of everything else. The file may be shorter than the last page says, where the pages
-//! at its end were given back in the transaction that had taken them: they are free, and were never written. So those of a
-//! short file are looked for among the free ones.
+//! The format is LMDB's own, version 1 on 64-bit machines: integers are in the byte order of the
+//! machine. Two pages at the start are roots, and the root of the later transaction counts
+//! (`MDB_meta`). Each root has the number of the last page, the tree of free pages, and the tree of
+//! everything else. The file may be shorter than the last page's number says, where the pages at
+//! its end were given back in the transaction that had taken them: they are free, and were never
+//! written. So the missing pages of a short file are looked for among the free ones.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -31,7 +33,7 @@ const NODE_BYTES: usize = 8;
 const NO_PAGE: u64 = u64::MAX;
 /// `CURSOR_STACK`: no tree of LMDB is deeper.
 const DEPTH_MAX: usize = 32;
-/// How often a file is read again that another process writes meanwhile.
+/// The most readings of a file while another process writes it.
 const ATTEMPTS_MAX: usize = 64;
 
 // `mp_flags`.
@@ -42,19 +44,20 @@ const META: u16 = 0x08;
 /// `F_BIGDATA` of `mn_flags`: the value is in pages of its own.
 const BIG: u16 = 0x01;
 
-/// The number of the last commit by a lock file (`MDB_txbody`): LMDB keeps it there for readers,
-/// and where it is not 0 something was written. None where that is no lock file yet.
+/// Reads the number of the last commit from a lock file (`MDB_txbody`). LMDB keeps it there for
+/// readers; any number but 0 means that a commit was made. `None` for a file that is no lock file
+/// yet.
 pub(super) fn last_commit(lock: &File) -> Option<u64> {
     let mut body = [0; 16];
     lock.read_exact_at(&mut body, 0).ok()?;
     (NativeEndian::read_u32(&body) == MAGIC).then(|| NativeEndian::read_u64(&body[8..]))
 }
 
-/// How long a file is, and how long it would be with all pages that LMDB has numbered.
+/// The length of a file, and its length with all pages numbered by LMDB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) n_bytes: u64,
-    /// More than `n_bytes` only where the pages that are not there are free.
+    /// Greater than `n_bytes` only where all missing pages are free.
     pub(super) n_bytes_numbered: u64,
     pub(super) page_bytes: u64,
 }
@@ -69,14 +72,16 @@ struct Root {
     txn_id: u64,
 }
 
-/// The extent of LMDB's file, `None` for one without both roots: LMDB is about to begin it, or refuses it by itself.
+/// Returns the extent of LMDB's file; `None` for a file without both roots, which LMDB will begin
+/// or refuse.
 ///
 /// # Errors
-/// `Corrupt` where a page is missing that is in use, or the roots are no roots.
+/// `Corrupt` where a used page is missing, or a root is none.
 pub(super) fn extent(file: &File) -> Result<Option<Extent>> {
     for _ in 0..ATTEMPTS_MAX {
         let Some(root) = read_root(file)? else { return Ok(None) };
-        // In this order: pages are written before the root that has them, so a file that others write to is never too short.
+        // In this order: pages are written before a root that has them, so a file under writes is
+        // never found too short.
         let n_bytes = file.metadata().map_err(unreadable)?.len();
         let n_bytes_numbered = root
             .last_page
@@ -90,7 +95,7 @@ pub(super) fn extent(file: &File) -> Result<Option<Extent>> {
         let n_whole = n_bytes / root.page_bytes;
         let free = free_pages(file, &root, n_whole);
         if read_root(file)? != Some(root) {
-            // Pages of an older tree are used again, so what was read may be of two.
+            // Pages of an older tree are used again, so the reads may be of two trees.
             continue;
         }
         match free {
@@ -106,7 +111,7 @@ pub(super) fn extent(file: &File) -> Result<Option<Extent>> {
     ))
 }
 
-/// What a file is told of from which pages are missing that LMDB has written.
+/// The error of a file without some of the pages written by LMDB.
 pub(super) fn truncated(n_bytes: u64, n_bytes_before: u64) -> Error {
     Error::corrupt(format!(
         "the store's file data.mdb has {n_bytes} bytes and had {n_bytes_before}: it was truncated; restore it from a backup \
@@ -124,7 +129,7 @@ fn unreadable(error: io::Error) -> Error {
     io_error(&error, "the store's files cannot be read or written").caused_by(error)
 }
 
-/// The root that counts.
+/// Reads the root that counts.
 fn read_root(file: &File) -> Result<Option<Root>> {
     let n_bytes = file.metadata().map_err(unreadable)?.len();
     if n_bytes < ROOT_BYTES {
@@ -135,7 +140,7 @@ fn read_root(file: &File) -> Result<Option<Root>> {
         return Ok(None);
     }
     let second = read_root_at(file, 1, first.page_bytes)?;
-    // LMDB takes the later one, and the first of two that are as late.
+    // LMDB takes the later root, and of two equally late ones the first.
     let root = if second.txn_id > first.txn_id { second } else { first };
     let is_sound = (512..=1 << 16).contains(&root.page_bytes)
         && root.page_bytes.is_power_of_two()
@@ -164,7 +169,8 @@ fn read_root_at(file: &File, number: u64, at: u64) -> Result<Root> {
     })
 }
 
-/// The free pages from the page `first` on, by the tree of them: transaction → count of pages, then their numbers.
+/// Reads the numbers of the free pages from `first` on. Their tree maps a transaction to a count of
+/// pages, then their numbers.
 fn free_pages(file: &File, root: &Root, first: u64) -> Result<BTreeSet<u64>> {
     let mut found = BTreeSet::new();
     let mut n_read = 0;
@@ -174,7 +180,7 @@ fn free_pages(file: &File, root: &Root, first: u64) -> Result<BTreeSet<u64>> {
     }
     while let Some((number, depth)) = to_read.pop() {
         n_read += 1;
-        // A tree has no page twice.
+        // No page is in a tree twice.
         if depth > DEPTH_MAX || n_read > first {
             return Err(not_lmdb());
         }
@@ -197,7 +203,7 @@ fn free_pages(file: &File, root: &Root, first: u64) -> Result<BTreeSet<u64>> {
     Ok(found)
 }
 
-/// A value that has pages of its own, behind one header.
+/// Reads a value in pages of its own, behind one header.
 fn read_overflow(file: &File, number: u64, len: usize, page_bytes: u64, n_pages: u64) -> Result<Vec<u8>> {
     let is_there = len as u64 <= n_pages.saturating_mul(page_bytes);
     let page = Page::read(file, number, page_bytes)?;
@@ -209,7 +215,7 @@ fn read_overflow(file: &File, number: u64, len: usize, page_bytes: u64, n_pages:
     Ok(value)
 }
 
-/// A page with nodes, or the first one of a value.
+/// A page with nodes, or the first page of a value.
 struct Page {
     flags: u16,
     bytes: Vec<u8>,
@@ -226,7 +232,7 @@ impl Page {
         if is_sound { Ok(Self { flags, bytes }) } else { Err(not_lmdb()) }
     }
 
-    /// `mp_lower` is where the offsets of the nodes end, which begin behind the header.
+    /// The nodes of the page. Their offsets begin behind the header and end at `mp_lower`.
     fn nodes(&self) -> Result<Vec<Node<'_>>> {
         let end = usize::from(NativeEndian::read_u16(&self.bytes[12..]));
         let offsets = self.bytes.get(HEADER_BYTES..end).ok_or_else(not_lmdb)?;
@@ -238,7 +244,7 @@ impl Page {
     }
 }
 
-/// `MDB_node`: a key, and a page below it or a value. All bytes of the page from there on.
+/// `MDB_node`: a key, and a page below it or a value. Holds all bytes of the page from the node on.
 struct Node<'a>(&'a [u8]);
 
 enum Value<'a> {
@@ -247,7 +253,8 @@ enum Value<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// The first 32 bits, `mn_lo` and `mn_hi`, are in an order by which they are one number.
+    /// The first 32 bits, `mn_lo` and `mn_hi`, ordered so as to be one number in the machine's byte
+    /// order.
     fn low(&self) -> u32 {
         NativeEndian::read_u32(self.0)
     }

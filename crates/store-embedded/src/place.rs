@@ -1,5 +1,6 @@
-//! The files of an open store, and whether they are still what is at its path. Who writes into files that were removed,
-//! moved away or replaced is told of every success, and the next process that opens the path knows nothing of it.
+//! The files of an open store, and the check that they are still the ones at its path. A writer to
+//! files that were removed, moved away or replaced would be told of success, and the next process
+//! that opens the path would not see its writes.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -13,20 +14,21 @@ use super::directory::{DATA_FILE, LOCK_FILE};
 use super::environment::{explain, io_error};
 use super::pages;
 
-/// Where a store is, and what was there when it was opened.
+/// The paths of a store, and the files found there at the opening.
 pub(super) struct Place {
     data_path: PathBuf,
     lock_path: PathBuf,
     data_id: FileId,
-    /// Two processes with two lock files do not know of each other, and each writes over what the other has written.
+    /// Two processes with two lock files do not know of each other, and each overwrites the other's
+    /// writes.
     lock_id: FileId,
-    /// LMDB's own file. That it stays open keeps the system from giving its number to another file.
+    /// LMDB's own file. While it is open, the system gives its number to no other file.
     data: File,
-    /// The file never shrinks: at least so long has it been.
+    /// The length of the file as last seen; the file never shrinks.
     n_bytes: AtomicU64,
 }
 
-/// Which file of the machine.
+/// The identity of a file on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileId {
     device: u64,
@@ -39,11 +41,11 @@ impl FileId {
     }
 }
 
-/// What LMDB's lock file is before LMDB opens it, or makes it.
+/// LMDB's lock file before LMDB opens or creates it.
 pub(super) struct Before(Option<FileId>);
 
 impl Before {
-    /// Looks at a directory that is to be opened, and refuses a file that is not as long as it says it is.
+    /// Checks a directory before it is opened, and refuses a file shorter than its own account.
     pub(super) fn look(directory: &Path) -> Result<Self> {
         let failed = |error| io_error(&error, "the store's files cannot be read").caused_by(error);
         match File::open(directory.join(DATA_FILE)) {
@@ -52,7 +54,7 @@ impl Before {
             Err(error) if error.kind() == io::ErrorKind::NotFound => check_unused(directory, "is gone")?,
             Err(error) => return Err(failed(error)),
         }
-        // By its name only: closing any handle of it would lose LMDB's own locks on it.
+        // By its name only: closing any handle of the lock file would lose LMDB's own locks.
         match fs::metadata(directory.join(LOCK_FILE)) {
             Ok(metadata) => Ok(Self(Some(FileId::of(&metadata)))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self(None)),
@@ -62,7 +64,8 @@ impl Before {
 }
 
 impl Place {
-    /// The place of an environment that LMDB has just opened, with a handle of the file that it really has.
+    /// The place of an environment just opened by LMDB, with a handle of the file that LMDB really
+    /// has.
     pub(super) fn of(directory: &Path, before: &Before, data: File) -> Result<Self> {
         let (data_path, lock_path) = (directory.join(DATA_FILE), directory.join(LOCK_FILE));
         let metadata = data.metadata().map_err(|error| explain(error.into()))?;
@@ -79,17 +82,19 @@ impl Place {
         &self.data
     }
 
-    /// Whether a handle is of the file of pages.
+    /// Returns true if `data` is a handle of the file of pages.
     pub(super) fn is_of(&self, data: &File) -> bool {
         data.metadata().is_ok_and(|metadata| FileId::of(&metadata) == self.data_id)
     }
 
-    /// How long the file of pages is, after a look whether the files are in their place.
+    /// Checks that the files are in their place, and returns the length of the file of pages in
+    /// bytes.
     ///
     /// # Errors
-    /// `NotFound` where they are gone or others, until they are back; `Corrupt` where the file has become shorter.
+    /// `NotFound` while the files are gone or replaced; `Corrupt` where the file has become
+    /// shorter.
     pub(super) fn check(&self) -> Result<u64> {
-        // Before the look: others may see it longer meanwhile.
+        // Read before the check: other threads may see a longer file meanwhile.
         let n_bytes_seen = self.n_bytes.load(Ordering::Acquire);
         let n_bytes = same(&self.data_path, self.data_id)?.len();
         same(&self.lock_path, self.lock_id)?;
@@ -100,16 +105,16 @@ impl Place {
         Ok(n_bytes)
     }
 
-    /// The error of a file whose content is not what LMDB last wrote.
+    /// The error of a file with other content than LMDB last wrote.
     pub(super) fn overwritten(&self) -> Error {
         replaced(&self.data_path)
     }
 }
 
-/// Refuses a directory in which an index was written, by what its lock file says: what is left
-/// there is not a new one.
+/// Refuses a directory that has held an index, according to its lock file: the rest of an index is
+/// not a new one.
 fn check_unused(directory: &Path, what: &str) -> Result<()> {
-    // No environment of this process has the lock file open, as a look comes before LMDB opens it.
+    // No environment of this process has the lock file open: this check comes before LMDB opens it.
     let lock = File::open(directory.join(LOCK_FILE));
     if lock.ok().and_then(|lock| pages::last_commit(&lock)).unwrap_or(0) == 0 {
         return Ok(());

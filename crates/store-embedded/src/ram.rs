@@ -1,5 +1,5 @@
-//! The search tables in memory, and how they follow the changes that are committed: nothing else ever changes them, so
-//! they cannot say what the disk does not.
+//! The search tables in memory, which follow the committed changes. Nothing else changes them, so
+//! they never differ from the disk.
 
 use heed::RoTxn;
 use index::SketchKind;
@@ -9,26 +9,26 @@ use tables::Tables;
 use super::environment::{Failure, Opened};
 use super::record;
 
-/// Under which key of `meta` the number of the newest removal that is no longer kept is stored.
+/// The key in `meta` of the number of the newest forgotten removal.
 pub(super) const REMOVALS_FLOOR_KEY: &str = "removals_floor";
 
-/// Facets that are decoded before the tables file them together.
+/// The facets decoded before the tables file them together.
 const DECODED_MAX: usize = 1024;
 
 /// The tables as of one change.
 pub(super) struct Ram {
     pub(super) tables: Box<dyn Tables>,
-    /// All changes up to this one are in, and none after it.
+    /// The tables hold all changes up to this one, and none after it.
     pub(super) applied: u64,
 }
 
 impl Ram {
-    /// Brings the tables up to the snapshot of `txn`, or `n_changes_max` changes nearer to it, and returns the change
-    /// that they have reached. Builds them where there are none, and anew where removals that they have not seen are no
-    /// longer kept: in one go, because a snapshot is what they are built of.
+    /// Brings the tables up to the snapshot of `txn`, or `n_changes_max` changes nearer to it, and
+    /// returns the change reached. Builds them where there are none, and anew where removals they
+    /// have not seen are forgotten: in one go, because they are built from a snapshot.
     ///
-    /// After an error they are as before, or have some of the changes after `applied` already; doing those again changes
-    /// nothing.
+    /// After an error the tables are as before, or have some of the changes after `applied`
+    /// already; applying those again changes nothing.
     pub(super) fn follow(
         ram: &mut Option<Self>,
         opened: &Opened,
@@ -44,7 +44,7 @@ impl Ram {
             ram.apply(opened, txn, kind, last.min(ram.applied.saturating_add(n_changes_max)))?;
             return Ok(ram.applied);
         }
-        // The memory of the old ones is given back before the new ones need it.
+        // The old tables' memory is freed before the new ones need it.
         *ram = None;
         let mut tables = search::new_tables();
         let mut decoded = Vec::with_capacity(DECODED_MAX);
@@ -62,8 +62,9 @@ impl Ram {
         Ok(last)
     }
 
-    /// Applies the changes after `applied` up to `until`. A document that has been removed since is in the log no more,
-    /// so removals come first: they are all of documents before `applied`, or of none that the log still has.
+    /// Applies the changes after `applied` up to `until`. Removals come first, because a document
+    /// removed meanwhile is no longer in the log: each removal is of a document before `applied`,
+    /// or of one no longer in the log.
     fn apply(
         &mut self,
         opened: &Opened,
@@ -89,7 +90,7 @@ impl Ram {
     }
 }
 
-/// The number of the newest removal that is no longer kept, 0 where all are.
+/// The number of the newest forgotten removal, 0 where none is forgotten.
 fn removals_floor(opened: &Opened, txn: &RoTxn<'_>) -> Result<u64, Failure> {
     match opened.meta.get(txn, REMOVALS_FLOOR_KEY)? {
         Some(bytes) => Ok(record::decode_number(bytes)?),

@@ -1,4 +1,4 @@
-//! The bytes of one change: a document, or the removal of one. Drawn in `schema/embedded.md`.
+//! The bytes of one change: a document, or a removal. Drawn in `schema/embedded.md`.
 
 use index::{
     Document, DocumentId, Error, ErrorKind, Family, Features, Result, Sketch, SketchKind, Source,
@@ -7,7 +7,7 @@ use index::{
 use minhash::Signature;
 use simhash::{BucketKey, Fingerprint};
 
-/// The version that every record begins with. Those of version 1, which had no times, were never released.
+/// The version, in the first byte of every record. Version 1, without times, was never released.
 const VERSION: u8 = 2;
 
 const DOCUMENT: u8 = 0;
@@ -16,24 +16,25 @@ const REMOVAL: u8 = 1;
 const LISTED: u8 = 2;
 /// Set where there is a signature.
 const SIGNED: u8 = 4;
-/// Set where there is no simhash: the fingerprint is all zeros then, and says nothing.
+/// Set where there is no simhash: the fingerprint is all zeros and means nothing.
 const WITHOUT_SIMHASH: u8 = 8;
 /// Set where a document's text is stored, in a record of its own.
 const TOLD: u8 = 16;
 
-/// The most keys that a record lists: their number is one byte.
+/// The most keys listed by a record: one byte counts them.
 const MAX_LISTED_KEYS: usize = 255;
 
-/// The removal of a document, with all that a follower needs to take it out of its tables.
+/// The removal of a document, with all data by which a follower takes the document out of its
+/// tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Removal {
-    /// The number of the document that is gone.
+    /// The number of the removed document.
     pub(super) number: u64,
-    /// What it was filed under.
+    /// The sketch under which the document was filed.
     pub(super) sketch: Sketch,
 }
 
-/// The record of a document that is stored under `number`, whose text is too if its sketch has one.
+/// Encodes a document stored under `number`, whose text is stored too if its sketch has one.
 pub(super) fn encode_document(
     number: u64,
     document: &Document,
@@ -56,7 +57,7 @@ pub(super) fn encode_document(
     Ok(seal(bytes, number))
 }
 
-/// The record of a removal that is stored under `number`.
+/// Encodes a removal stored under `number`.
 pub(super) fn encode_removal(number: u64, removal: &Removal, kind: &SketchKind) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(22);
     let flags = flags(&removal.sketch, kind);
@@ -66,7 +67,7 @@ pub(super) fn encode_removal(number: u64, removal: &Removal, kind: &SketchKind) 
     Ok(seal(bytes, number))
 }
 
-/// Reads a document's record back.
+/// Decodes the record of a document.
 pub(super) fn decode_document(number: u64, bytes: &[u8], kind: &SketchKind) -> Result<StoredDocument> {
     let parts = unseal(number, bytes, DOCUMENT)?;
     let source = match parts.source {
@@ -82,49 +83,49 @@ pub(super) fn decode_document(number: u64, bytes: &[u8], kind: &SketchKind) -> R
     Ok(StoredDocument { document, inserted_at: parts.inserted_at })
 }
 
-/// Reads only the sketch of a document's record.
+/// Decodes only the sketch of a document's record.
 pub(super) fn decode_sketch(number: u64, bytes: &[u8], kind: &SketchKind) -> Result<Sketch> {
     unseal(number, bytes, DOCUMENT)?.sketch(number, kind)
 }
 
-/// Reads only by what a document's record is compared.
+/// Decodes only the features of a document's record, without its text.
 pub(super) fn decode_features(number: u64, bytes: &[u8]) -> Result<Features> {
     unseal(number, bytes, DOCUMENT)?.features(number)
 }
 
-/// Reads only the id of a document's record.
+/// Decodes only the id of a document's record.
 pub(super) fn decode_id(number: u64, bytes: &[u8]) -> Result<DocumentId> {
     document_id(number, unseal(number, bytes, DOCUMENT)?.rest)
 }
 
-/// Says whether the text of a document is stored.
+/// Returns true if the text of a document is stored.
 pub(super) fn decode_told(number: u64, bytes: &[u8]) -> Result<bool> {
     unseal(number, bytes, DOCUMENT).map(|parts| parts.is_told)
 }
 
-/// Reads only the time of a document's record.
+/// Decodes only the time of a document's record.
 pub(super) fn decode_time(number: u64, bytes: &[u8]) -> Result<Timestamp> {
     unseal(number, bytes, DOCUMENT).map(|parts| parts.inserted_at)
 }
 
-/// Reads a removal's record back.
+/// Decodes the record of a removal.
 pub(super) fn decode_removal(number: u64, bytes: &[u8], kind: &SketchKind) -> Result<Removal> {
     let parts = unseal(number, bytes, REMOVAL)?;
     let removed = parts.rest.try_into().map_err(|_| damaged(number, "it has a wrong length"))?;
     Ok(Removal { number: u64::from_be_bytes(removed), sketch: parts.sketch(number, kind)? })
 }
 
-/// A number by itself, as a value of `meta`.
+/// Encodes a single number as a value of `meta`.
 pub(super) fn encode_number(number: u64) -> Vec<u8> {
     encode_numbers(&[number])
 }
 
-/// Numbers by themselves, as a value of `meta`.
+/// Encodes numbers as a value of `meta`.
 pub(super) fn encode_numbers(numbers: &[u64]) -> Vec<u8> {
     seal(numbers.iter().flat_map(|number| number.to_be_bytes()).collect(), 0)
 }
 
-/// Reads a number by itself back.
+/// Decodes a value of `meta` with a single number.
 pub(super) fn decode_number(bytes: &[u8]) -> Result<u64> {
     match decode_numbers(bytes)?[..] {
         [number] => Ok(number),
@@ -132,7 +133,7 @@ pub(super) fn decode_number(bytes: &[u8]) -> Result<u64> {
     }
 }
 
-/// Reads numbers by themselves back.
+/// Decodes a value of `meta` with numbers.
 pub(super) fn decode_numbers(bytes: &[u8]) -> Result<Vec<u64>> {
     let (body, sealed) = bytes.split_last_chunk::<4>().ok_or_else(damaged_number)?;
     let (numbers, []) = body.as_chunks() else { return Err(damaged_number()) };
@@ -158,7 +159,7 @@ fn document_id(number: u64, bytes: &[u8]) -> Result<DocumentId> {
     DocumentId::new(id).map_err(|error| damaged(number, "its id").caused_by(error))
 }
 
-/// What there is in the record of a sketch.
+/// The flags of a sketch in a record.
 fn flags(sketch: &Sketch, kind: &SketchKind) -> u8 {
     let listed = if kind.follows(sketch) { 0 } else { LISTED };
     let signed = if sketch.signature().is_some() { SIGNED } else { 0 };
@@ -172,7 +173,7 @@ fn put_head(bytes: &mut Vec<u8>, what: u8, sketch: &Sketch) {
     bytes.extend_from_slice(&sketch.features().simhash.unwrap_or(Fingerprint(0)).0.to_be_bytes());
 }
 
-/// The keys of the simhash, where they are listed, and the signature, where there is one.
+/// Appends the keys of the simhash, if listed, and the signature, if there is one.
 fn put_features(bytes: &mut Vec<u8>, sketch: &Sketch, flags: u8) -> Result<()> {
     if flags & LISTED != 0 {
         let by_simhash = sketch.facets().iter().find(|(family, _)| *family == Family::Simhash);
@@ -205,7 +206,7 @@ pub(super) fn seal(mut bytes: Vec<u8>, number: u64) -> Vec<u8> {
     bytes
 }
 
-/// What was [sealed](seal) under a number, where the checksum fits.
+/// Returns the bytes [sealed](seal) under a number, if the checksum fits.
 pub(super) fn unsealed(number: u64, bytes: &[u8]) -> Option<&[u8]> {
     let (body, sealed) = bytes.split_last_chunk::<4>()?;
     (checksum(number, body) == u32::from_be_bytes(*sealed)).then_some(body)
@@ -218,20 +219,20 @@ fn checksum(number: u64, bytes: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// The parts of a record whose checksum fits.
+/// The parts of a record with a checksum that fits.
 struct Parts<'a> {
     simhash: Option<Fingerprint>,
-    /// A document's, else nothing that means anything.
+    /// The time of a document; without meaning in a removal.
     inserted_at: Timestamp,
-    /// A document's; empty where it has none.
+    /// The source of a document; empty in a document without a source and in a removal.
     source: &'a [u8],
-    /// The bytes of the keys, where they are listed.
+    /// The bytes of the keys, if listed.
     keys: Option<&'a [u8]>,
-    /// The bytes of the signature, where there is one.
+    /// The bytes of the signature, if there is one.
     signature: Option<&'a [u8]>,
-    /// Whether a document's text is stored.
+    /// True if the document's text is stored.
     is_told: bool,
-    /// A document's id, or the number that a removal removes.
+    /// The id of a document, or the number removed by a removal.
     rest: &'a [u8],
 }
 
@@ -251,7 +252,7 @@ impl Parts<'_> {
     }
 }
 
-/// Checks a record of `kind` and takes it apart.
+/// Checks a record of `kind` and splits it into parts.
 fn unseal(number: u64, bytes: &[u8], kind: u8) -> Result<Parts<'_>> {
     let body = unsealed(number, bytes).ok_or_else(|| damaged(number, "its checksum does not fit"))?;
     let Some((&[version, got_kind, ref fingerprint @ ..], mut rest)) = body.split_first_chunk::<10>() else {
@@ -297,7 +298,7 @@ fn unseal(number: u64, bytes: &[u8], kind: u8) -> Result<Parts<'_>> {
     Ok(Parts { simhash, inserted_at, source, keys, signature, is_told, rest })
 }
 
-/// What is counted in the first byte, in units of so many bytes, and the rest.
+/// Splits off as many units of `unit` bytes as the first byte says, and returns them and the rest.
 fn split_counted(bytes: &[u8], unit: usize) -> Option<(&[u8], &[u8])> {
     let (&len, rest) = bytes.split_first()?;
     rest.split_at_checked(unit * usize::from(len))

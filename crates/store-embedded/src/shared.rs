@@ -1,5 +1,5 @@
-//! An open store: its environment, and its search tables, which follow the commits. How to read in a snapshot, search, and
-//! write; not what.
+//! An open store: its environment, and its search tables, which follow the commits. Reads in a
+//! snapshot, searches and writes, each around the work given by the caller.
 
 use std::sync::RwLock;
 
@@ -17,21 +17,22 @@ use super::expiry::Seen;
 use super::ram::Ram;
 use super::texts::Cache;
 
-/// Under which key of `meta` the metadata is stored.
+/// The key in `meta` of the metadata.
 pub(super) const METADATA_KEY: &str = "metadata";
 
-/// How often a search lets go of the tables for others to search and catches up, before it keeps them for itself.
+/// The attempts of a search to catch up while others may search too, before it keeps the tables for
+/// itself.
 const SHARED_ATTEMPTS_MAX: usize = 3;
 
-/// A store that is open, behind all handles to it.
+/// An open store, behind all handles of it.
 pub(super) struct Shared {
     pub(super) environment: Environment,
-    /// Every snapshot is compared with it.
+    /// The index first seen, to which every snapshot is held.
     pub(super) known: Known,
-    /// Where the live documents began.
+    /// The first live documents as of the last look.
     pub(super) seen: Seen,
     pub(super) bounded: Bounded,
-    /// Texts of commits.
+    /// Committed texts.
     pub(super) texts: Cache,
     /// `None` until the first search.
     pub(super) ram: RwLock<Option<Ram>>,
@@ -39,12 +40,12 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// The metadata in a snapshot, which must be those of the index that was seen first.
+    /// Returns the metadata in a snapshot, which must be of the index first seen.
     pub(super) fn metadata(&self, opened: &Opened, txn: &RoTxn<'_>) -> Result<&Metadata, Failure> {
         Ok(self.known.check(opened.meta.get(txn, METADATA_KEY)?)?)
     }
 
-    /// As [`metadata`](Self::metadata), as of now, where there may be no index yet.
+    /// As [`metadata`](Self::metadata), as of now; `None` before there is an index.
     pub(super) fn find_metadata(&self, opened: &Opened) -> Result<Option<&Metadata>, Failure> {
         self.known.find_in(|| {
             let txn = opened.read_txn()?;
@@ -52,7 +53,7 @@ impl Shared {
         })
     }
 
-    /// What is there now, by the clock of a handle.
+    /// The horizon of live documents, by the clock of a handle.
     pub(super) fn horizon(
         &self,
         opened: &Opened,
@@ -62,7 +63,7 @@ impl Shared {
         Ok(Horizon::new(self.metadata(opened, txn)?.retain, clock.now()))
     }
 
-    /// What a snapshot has of the records.
+    /// The records in a snapshot.
     pub(super) fn records<'a, 'txn>(
         &'a self,
         opened: &'a Opened,
@@ -84,19 +85,19 @@ impl Shared {
         })
     }
 
-    /// The answer to an empty batch, which waits for no writer.
+    /// Answers an empty batch, and waits for no writer.
     pub(super) fn nothing<T>(&self) -> Result<Vec<T>> {
         self.read(|_, _, _| Ok(Vec::new()))
     }
 
-    /// Does `work` in a snapshot with the tables of the same change.
+    /// Does `work` in a snapshot, with the tables as of the same change.
     pub(super) fn search<T>(
         &self,
         work: impl Fn(&Opened, &RoTxn<'_>, &dyn Tables) -> Result<T, Failure>,
     ) -> Result<T> {
         for _ in 0..SHARED_ATTEMPTS_MAX {
             let answer = self.environment.with(|opened| {
-                // In this order: the tables are never ahead of a snapshot that is taken after them.
+                // In this order: the tables are never ahead of a snapshot taken after them.
                 let ram = self.ram.read().map_err(|_| Error::poisoned())?;
                 let txn = opened.read_txn()?;
                 self.metadata(opened, &txn)?;
@@ -112,7 +113,7 @@ impl Shared {
                 None => self.catch_up()?,
             }
         }
-        // Somebody commits faster than we follow.
+        // Others commit faster than the tables follow.
         self.environment.with(|opened| {
             let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
             let txn = opened.read_txn()?;
@@ -122,12 +123,13 @@ impl Shared {
         })
     }
 
-    /// Brings the tables up to the last commit before this call, step by step, so that searches get in between.
+    /// Brings the tables up to the last commit before this call, step by step, so searches get in
+    /// between.
     pub(super) fn catch_up(&self) -> Result<()> {
         let mut target = None;
         loop {
             let (applied, last) = self.environment.with(|opened| {
-                // Mostly there is nothing to do, and nobody has to wait for that.
+                // Most often there is nothing to do, for which no thread needs to wait.
                 let ram = self.ram.read().map_err(|_| Error::poisoned())?;
                 if let Some(ram) = &*ram {
                     let txn = opened.read_txn()?;
@@ -150,8 +152,8 @@ impl Shared {
         }
     }
 
-    /// Does `work` on `n_items` in a write transaction, which no other thread or process can come between, and commits it.
-    /// Gives it tables of the last commit if it `searches`.
+    /// Does `work` on `n_items` in a write transaction, alone among all threads and processes, and
+    /// commits it. The batch has tables of the last commit if `searches`.
     pub(super) fn write<T>(
         &self,
         clock: &Clock,
@@ -160,7 +162,8 @@ impl Shared {
         work: impl Fn(&mut Batch<'_, '_>) -> Result<T, Failure>,
     ) -> Result<T> {
         if searches {
-            // Not needed, but what is followed here is not followed while others wait to write.
+            // Not needed, but changes followed here need not be followed while others wait to
+            // write.
             self.catch_up()?;
         }
         let answer = self.environment.with(|opened| {
@@ -170,7 +173,8 @@ impl Shared {
                 let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
                 Ram::follow(&mut ram, opened, &txn, &metadata.kind, u64::MAX)?;
                 drop(ram);
-                // Still the last commit, because nobody can commit until this transaction ends.
+                // Still the last commit, because no other writer can commit before this transaction
+                // ends.
                 Some(self.ram.read().map_err(|_| Error::poisoned())?)
             } else {
                 None
@@ -179,7 +183,7 @@ impl Shared {
                 Some(ram) => Some((&*built(ram)?.tables, &self.bounded)),
                 None => None,
             };
-            // Its time is read here, where no other writer comes in between.
+            // The batch reads its time here, where no other writer comes in between.
             let mut batch = Batch::new(opened, &mut txn, metadata, committed, &self.texts, clock)?;
             batch.sweep(n_items, self.limits)?;
             let answer = work(&mut batch)?;
@@ -189,7 +193,8 @@ impl Shared {
             txn.commit()?;
             Ok(answer)
         })?;
-        // The batch is committed, whatever comes now; a search that finds the tables behind follows by itself.
+        // The batch is committed, whatever happens now; a search follows by itself if the tables
+        // are behind.
         if self.is_prepared() {
             let _ = self.catch_up();
         }
@@ -201,7 +206,7 @@ impl Shared {
     }
 }
 
-/// Tables that have just been followed are there.
+/// Returns the tables, which the caller has just made follow.
 fn built(ram: &Option<Ram>) -> Result<&Ram> {
     ram.as_ref().ok_or_else(|| {
         Error::new(ErrorKind::Internal, "the search tables were dropped while they were in use")

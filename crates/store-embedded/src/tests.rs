@@ -1,4 +1,4 @@
-//! What only this store has: files, a map that grows, followers, other processes.
+//! The features of this store alone: files, a map that grows, followers, other processes.
 
 mod damage;
 mod examine;
@@ -36,7 +36,7 @@ const SMALL: Limits = Limits {
     patience: PATIENCE,
 };
 
-/// In memory where there is such a place: these tests pull the plug on processes, not on the machine.
+/// In memory, if possible: these tests pull the plug on processes, not on the machine.
 fn directory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
@@ -63,7 +63,7 @@ fn metadata() -> Metadata {
     }
 }
 
-/// What a snapshot of the databases says.
+/// Reads the databases in a snapshot.
 fn snapshot<T>(store: &EmbeddedStore, look: impl Fn(&Opened, &RoTxn<'_>) -> heed::Result<T>) -> T {
     let environment = &store.shared.environment;
     environment
@@ -91,7 +91,7 @@ fn documents(numbers: impl IntoIterator<Item = u64>) -> Vec<Document> {
     numbers.into_iter().map(document).collect()
 }
 
-/// Every one of `documents` is found by its sketch, and only it.
+/// Asserts that each of `documents` is found by its sketch, and no other document with it.
 fn assert_found(store: &dyn Store, documents: &[Document]) {
     for batch in documents.chunks(1000) {
         let sketches: Vec<_> = batch.iter().map(|document| document.sketch.clone()).collect();
@@ -102,13 +102,13 @@ fn assert_found(store: &dyn Store, documents: &[Document]) {
     }
 }
 
-/// None of `documents` is found.
+/// Asserts that none of `documents` is found.
 fn assert_not_found(store: &dyn Store, documents: &[Document]) {
     let sketches: Vec<_> = documents.iter().map(|document| document.sketch.clone()).collect();
     assert!(store.near(&sketches, &within(3), 2).unwrap().iter().all(|found| found.n_matches == 0));
 }
 
-/// A long run of calls that insert, replace and remove; the same for the same number.
+/// One of a long series of calls that insert, replace and remove; the same for the same number.
 fn call(store: &dyn Store, n: u64) -> Result<()> {
     let base = 10 * n;
     match n % 4 {
@@ -141,7 +141,8 @@ fn one_path_opened_twice_is_one_store() {
     assert_found(&open(directory.path()), &documents([1, 2]));
 }
 
-/// Between the last owner's drop and the closing of the file, somebody else may open: LMDB would refuse.
+/// After the last owner's drop, and before the file is closed, another thread may open: LMDB would
+/// refuse.
 #[test]
 fn opening_waits_for_a_store_that_is_closing() {
     let directory = directory();

@@ -1,5 +1,5 @@
-//! The texts of documents, each in a record of its own that searches read only where they count. Drawn in
-//! `schema/embedded.md`.
+//! The texts of documents, each in a record of its own, which searches read only where they count.
+//! Drawn in `schema/embedded.md`.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,22 +11,22 @@ use zstd::bulk::Compressor;
 use super::environment::{Opened, explain};
 use super::record;
 
-/// The version that every record begins with.
+/// The version, in the first byte of every record.
 const VERSION: u8 = 1;
 
 /// Zstandard's own default: the bytes stay for as long as the index does.
 const LEVEL: i32 = 3;
 
-/// Texts that were read last stay for a while, up to so many and so many bytes.
+/// The bounds of the cache, in texts and in bytes.
 const CACHED_MAX: usize = 64;
 const CACHED_BYTES_MAX: usize = 4 << 20;
 
-/// What makes records of the texts of a batch.
+/// Encodes the texts of a batch as records.
 #[derive(Default)]
 pub(super) struct Packer(Option<Compressor<'static>>);
 
 impl Packer {
-    /// The record of a text that is stored under `number`.
+    /// Encodes a text stored under `number`.
     pub(super) fn encode(&mut self, number: u64, text: &Text) -> Result<Vec<u8>> {
         let failed = |error| {
             Error::new(ErrorKind::Internal, format!("the text of record {number} cannot be compressed"))
@@ -42,7 +42,7 @@ impl Packer {
     }
 }
 
-/// Reads a text's record back.
+/// Decodes the record of a text.
 pub(super) fn decode(number: u64, bytes: &[u8]) -> Result<Text> {
     let damaged = |what: &str| damaged(number, what);
     let (version, packed) = record::unsealed(number, bytes)
@@ -66,7 +66,7 @@ pub(super) fn decode(number: u64, bytes: &[u8]) -> Result<Text> {
     Ok(text.into())
 }
 
-/// The text of a document whose record says that it has one, as the snapshot of `txn` has it.
+/// Reads the text of a document whose record names one, in the snapshot of `txn`.
 pub(super) fn find(opened: &Opened, txn: &RoTxn<'_>, number: u64) -> Result<Text> {
     let found = match opened.texts {
         Some(texts) => texts.get(txn, &number).map_err(explain)?,
@@ -84,8 +84,8 @@ fn damaged(number: u64, what: &str) -> Error {
     ))
 }
 
-/// Texts that were read last, the latest first. A number is given once and its text never changes, so what was read of a
-/// commit stays right.
+/// The texts read last, the latest first. A number is given once and its text never changes, so a
+/// text read from a commit stays right.
 #[derive(Default)]
 pub(super) struct Cache(Mutex<VecDeque<(u64, Text)>>);
 
@@ -117,7 +117,7 @@ impl Cache {
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<(u64, Text)>> {
-        // Nothing in here panics halfway through a change.
+        // No code in here panics halfway through a change.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -130,7 +130,7 @@ mod tests {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Bytes that were written before are read; those that are written may be others with another Zstandard.
+    /// Bytes written earlier are read; another Zstandard may write other bytes.
     #[test]
     fn golden_vector() {
         let text = Text::from("é1 é1 é1");

@@ -1,4 +1,4 @@
-//! What the index notes of time: the runs of the log, and when it was last written to.
+//! The index's notes of time: the runs of the log, and the time of the last write.
 
 use heed::{RoTxn, RwTxn};
 use index::Timestamp;
@@ -8,10 +8,10 @@ use index::backend::Runs;
 use super::environment::{Failure, Opened};
 use super::record::{self, damaged_number, decode_numbers, encode_numbers};
 
-/// Under which key of `meta` the numbers are stored that runs begin with, but for the first.
+/// The key in `meta` of the first numbers of all runs but the first.
 const RUNS_KEY: &str = "runs";
 
-/// Under which key of `meta` it is stored when the index was last written to.
+/// The key in `meta` of the time of the last write.
 const LAST_WRITE_KEY: &str = "last_write";
 
 /// The runs of the log. An index whose clock has never gone back has one.
@@ -28,7 +28,7 @@ pub(super) fn put_runs(opened: &Opened, txn: &mut RwTxn<'_>, runs: &Runs) -> Res
     Ok(opened.meta.put(txn, RUNS_KEY, &encode_numbers(runs.begins()))?)
 }
 
-/// When the index was last written to. One that has not noted it yet has the time of its last document.
+/// The notes about the last write. An index without notes yet has the time of its last document.
 pub(super) fn last_write(opened: &Opened, txn: &RoTxn<'_>) -> Result<Option<LastWrite>, Failure> {
     let Some(bytes) = opened.meta.get(txn, LAST_WRITE_KEY)? else {
         let last = last_time(opened, txn)?;
@@ -48,7 +48,7 @@ pub(super) fn put_last_write(opened: &Opened, txn: &mut RwTxn<'_>, last: &LastWr
     Ok(opened.meta.put(txn, LAST_WRITE_KEY, &encode_numbers(&times))?)
 }
 
-/// When the last document of the log was inserted.
+/// The time of the last document of the log.
 pub(super) fn last_time(opened: &Opened, txn: &RoTxn<'_>) -> Result<Option<Timestamp>, Failure> {
     match opened.log.last(txn)? {
         Some((number, bytes)) => Ok(Some(record::decode_time(number, bytes)?)),
@@ -56,7 +56,7 @@ pub(super) fn last_time(opened: &Opened, txn: &RoTxn<'_>) -> Result<Option<Times
     }
 }
 
-/// The first document of the log from a number on, and when it was inserted.
+/// The first document of the log from a number on, with its time of insertion.
 pub(super) fn first_from(
     opened: &Opened,
     txn: &RoTxn<'_>,
@@ -65,7 +65,7 @@ pub(super) fn first_from(
     with_time(opened.log.get_greater_than_or_equal_to(txn, &number)?)
 }
 
-/// The last document of the log below a number, and when it was inserted.
+/// The last document of the log below a number, with its time of insertion.
 pub(super) fn last_below(
     opened: &Opened,
     txn: &RoTxn<'_>,

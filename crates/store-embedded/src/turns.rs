@@ -1,14 +1,15 @@
-//! Whose turn it is to write, among all threads of all processes.
+//! The turns to write, among all threads of all processes.
 //!
-//! LMDB has a lock for that, a robust mutex that the processes share: when its owner is killed, the next one gets it. But
-//! when a process is killed that *waits*, after it was woken and before it has taken the lock, the others are not woken,
-//! unless the lock is still free when the kernel looks. They sleep until one more process has to wait, which may be never.
-//! So no process waits there: before LMDB's lock it takes one that the kernel itself hands on.
+//! LMDB has a lock for this, a robust mutex shared by the processes: when its owner is killed, the
+//! next one gets the lock. But when a *waiting* process is killed, after it was woken and before it
+//! has taken the lock, the others are not woken, unless the lock is still free when the kernel
+//! looks. They sleep until one more process has to wait, which may be never. So no process waits
+//! there: before LMDB's lock it takes another one, which the kernel itself hands on.
 //!
-//! Every user who may read the file of pages may take that lock, and keep it; LMDB makes it for its
-//! owner only. So a wait ends: when for some time nothing was committed. A wait for the kernel
-//! cannot be given up, so a thread of its own makes it, one for each process; it outlives the
-//! callers that have given up, and lets go of a lock that no caller wants any more.
+//! Every user with read permission for the file of pages may take this lock, and keep it; LMDB
+//! creates the file for its owner only. So a wait ends after some time without commits. A wait for
+//! the kernel cannot be cancelled, so a thread of its own makes it, one for each process. The
+//! thread outlives callers that have given up, and releases a lock that no caller wants any more.
 
 use std::fs::File;
 use std::io;
@@ -24,15 +25,16 @@ use rustix::io::{Errno, retry_on_intr};
 use super::directory::DATA_FILE;
 use super::environment::explain;
 
-/// For how many times its patience a call waits while others go on committing: they were served first each time.
+/// The most times its patience that a call waits while others go on committing: they were served
+/// first each time.
 const WAITS_MAX: u32 = 10;
 
-/// The line of those who want to write.
+/// The line of threads that want to write.
 pub(super) struct Turns(Arc<Line>);
 
 struct Line {
     directory: PathBuf,
-    /// Locked by flock(2), which is between openings of a file: each process stands in line once.
+    /// Locked by flock(2), a lock between openings of a file: each process stands in line once.
     file: File,
     state: Mutex<State>,
     changed: Condvar,
@@ -41,13 +43,13 @@ struct Line {
 #[derive(Default)]
 struct State {
     lock: Lock,
-    /// A thread of this process has its turn.
+    /// True while a thread of this process has its turn.
     is_taken: bool,
-    /// Threads of this process that want the next one.
+    /// The threads of this process that wait for a turn.
     n_waiting: usize,
 }
 
-/// What this process has of the file's lock.
+/// The state of the file's lock in this process.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Lock {
     #[default]
@@ -58,21 +60,21 @@ enum Lock {
     Failed(Errno),
 }
 
-/// A turn, until this is dropped.
+/// A turn to write, until it is dropped.
 pub(super) struct Turn<'a>(&'a Line);
 
 impl Turns {
-    /// The line at the file of pages in a directory, which other users may not open where they may
-    /// open the directory. Not at LMDB's lock file: closing any handle of that would lose LMDB's
-    /// own locks on it.
+    /// The line at the file of pages in a directory: other users may be able to open the directory,
+    /// but not this file. LMDB's lock file will not do: closing any handle of it would lose LMDB's
+    /// own locks.
     pub(super) fn at(directory: &Path) -> Result<Self> {
         let file = File::open(directory.join(DATA_FILE)).map_err(|error| explain(error.into()))?;
         let (state, changed) = (Mutex::default(), Condvar::new());
         Ok(Self(Arc::new(Line { directory: directory.to_owned(), file, state, changed })))
     }
 
-    /// Waits for a turn. Gives up where none comes within `patience` and `progress` stays what it was, which tells the
-    /// commits of others.
+    /// Waits for a turn. Gives up if none comes within `patience` and `progress`, which shows the
+    /// commits of others, has not changed.
     ///
     /// # Errors
     /// `Busy`, and those of `progress`.
@@ -92,12 +94,12 @@ impl Turns {
         Err(self.busy(patience))
     }
 
-    /// A turn, if one comes within `patience`.
+    /// Returns a turn, if one comes within `patience`.
     pub(super) fn wait(&self, patience: Duration) -> Result<Option<Turn<'_>>> {
         self.0.take(patience)
     }
 
-    /// What is told of a turn that did not come.
+    /// The error of a turn that did not come.
     pub(super) fn busy(&self, patience: Duration) -> Error {
         Error::new(
             ErrorKind::Busy,
@@ -159,7 +161,7 @@ impl Line {
         }
     }
 
-    /// What the thread does that stands in the kernel's line.
+    /// Waits in the kernel's line, on a thread of its own.
     fn wait_for_lock(&self) {
         let locked = retry_on_intr(|| flock(&self.file, FlockOperation::LockExclusive));
         let Ok(mut state) = self.state() else { return };
@@ -172,14 +174,14 @@ impl Line {
         self.changed.notify_all();
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     fn unlock(&self, state: &mut State) {
-        // Cannot fail on a file that is locked; and if it did, the end of the process would unlock it.
+        // Cannot fail on a locked file; if it did, the end of the process would unlock the file.
         let _ = flock(&self.file, FlockOperation::Unlock);
         state.lock = Lock::Free;
     }
 
-    /// Gives back a lock that no caller waits for.
+    /// Releases a lock for which no caller waits.
     fn let_go(&self, state: &mut State) {
         if state.n_waiting == 0 && state.lock == Lock::Ours {
             self.unlock(state);
@@ -195,7 +197,8 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         if let Ok(mut state) = self.0.state() {
             state.is_taken = false;
-            // Others of this process have to stand in line again: else those of other processes would never come.
+            // Other threads of this process stand in line again: else no other process would get a
+            // turn.
             self.0.unlock(&mut state);
         }
         self.0.changed.notify_one();

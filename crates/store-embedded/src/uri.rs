@@ -9,17 +9,17 @@ use index::{CallSizes, Capabilities, Clock, Error, Mode, Place, Result, Store, T
 
 use crate::EmbeddedStore;
 
-/// The directory of an index.
+/// The location of an embedded index: its directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmbeddedUri {
-    /// As it was written: relative to where the program runs, or from the root on.
+    /// The path as written: relative to the working directory, or absolute.
     pub path: PathBuf,
 }
 
 impl FromStr for EmbeddedUri {
     type Err = Error;
 
-    /// Reads what comes after `embedded:`.
+    /// Parses the part after `embedded:`.
     fn from_str(rest: &str) -> Result<Self> {
         if rest.is_empty() {
             return Err(Error::invalid(
@@ -54,9 +54,10 @@ impl Place for EmbeddedUri {
         Capabilities {
             local_path: Some(&self.path),
             outlives_process: true,
-            // The directory, LMDB's two files, and those again while the map grows or the directory is synced.
+            // The directory, LMDB's two files, and all three again while the map grows or the
+            // directory is synced.
             n_handles_max: 8,
-            // A search needs a core. There is one writer at a time, who waits for the disk.
+            // A search needs a core. There is one writer at a time, waiting for the disk.
             searches: CallSizes::per_core(16),
             texts: TextKeeping::Zstd,
             insertions: CallSizes::new(1, 256),

@@ -6,11 +6,11 @@ use index::{Clock, Mode, Store, testsuite};
 use pigeonhole_store_embedded::EmbeddedStore;
 use tempfile::TempDir;
 
-/// What opens stores, each in a directory of its own that lives as long.
+/// Returns a function that opens stores, each in a directory of its own that lives as long.
 fn opener() -> impl Fn(Clock) -> Box<dyn Store> {
     let directories: Mutex<Vec<TempDir>> = Mutex::default();
     move |clock| {
-        // In memory where there is such a place, because no test here is about losing power.
+        // In memory, if possible: no test here is about a loss of power.
         let directory =
             tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory");
         let store = EmbeddedStore::open_with_clock(directory.path(), Mode::CreateIfMissing, clock);

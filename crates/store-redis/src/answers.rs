@@ -1,4 +1,4 @@
-//! What the scripts answer, read.
+//! Answers of the scripts, decoded.
 
 use index::backend::nearest::Nearest;
 use index::{
@@ -8,39 +8,39 @@ use redis::{FromRedisValue, Value};
 
 use super::layout::{Content, TextDigest, decode_features, decode_id, decode_match, decode_own};
 
-/// What `near.lua` answers for a query.
+/// The answer of `near.lua` to a query.
 pub(super) type FoundAnswer = (u64, u64, Vec<Value>, Vec<Vec<u8>>);
 
-/// What `look.lua` answers for a document, whose groups are lists of their own.
+/// The answer of `look.lua` for a document; each group is a list.
 pub(super) type LookAnswer = (Vec<u8>, Vec<Value>, Vec<GroupAnswer>, u8);
 type GroupAnswer = Vec<Vec<u8>>;
 
-/// What a search finds before texts are read.
+/// The result of a search before texts are read.
 pub(super) struct Found {
-    /// Of what is near whatever texts say.
+    /// The nearest of the documents that are near whatever texts say.
     pub(super) nearest: Nearest,
-    /// How many of these there are.
+    /// The number of documents that are near whatever texts say.
     pub(super) n_matches: u64,
     pub(super) cost: Cost,
-    /// What is worth a count.
+    /// The documents worth a count.
     pub(super) worth: Vec<DocumentId>,
 }
 
-/// What an insertion finds before texts are read.
+/// The result of an insertion's search before texts are read.
 pub(super) struct Look {
     pub(super) own: Own,
-    /// The nearest of what is near whatever texts say.
+    /// The nearest of the documents that are near whatever texts say.
     pub(super) near: Option<Match>,
-    /// What is worth a count.
+    /// The documents worth a count.
     pub(super) worth: Vec<Group>,
-    /// Whether some of that is left out.
+    /// True if some documents worth a count are left out.
     pub(super) is_cut: bool,
 }
 
-/// What is stored under the id of a document that is to be inserted.
+/// The content stored under the id of a document to be inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Own {
-    /// Nothing, or another document.
+    /// No document, or another one.
     Other,
     /// The same sketch with another text, which may count as the same.
     Text(TextDigest),
@@ -48,15 +48,15 @@ pub(super) enum Own {
     Same,
 }
 
-/// Documents of one sketch that are worth a count.
+/// Documents of one sketch, which are worth a count.
 pub(super) struct Group {
     pub(super) features: Features,
-    /// Without a content where no text is kept.
+    /// A document without a kept text has no content.
     pub(super) documents: Vec<(DocumentId, Option<Content>)>,
 }
 
 impl Found {
-    /// What a script answers for a query.
+    /// Decodes the answer of a script to a query.
     pub(super) fn read(query: &Sketch, rule: &Rule, limit: usize, answer: FoundAnswer) -> Result<Self> {
         let (n_matches, n_candidates, matches, worth) = answer;
         Ok(Self {
@@ -67,7 +67,7 @@ impl Found {
         })
     }
 
-    /// Counts a document, if it is near.
+    /// Adds a document, if it is near.
     pub(super) fn judge(&mut self, query: &Sketch, rule: &Rule, document: Document) {
         if let Some(nearness) = rule.nearness(query, &document.sketch) {
             self.n_matches += 1;
@@ -81,10 +81,10 @@ impl Found {
     }
 }
 
-/// What became of a document that was to be inserted.
+/// The outcome of a document's insertion.
 pub(super) enum Written {
     Done(Insertion),
-    /// Something has to be counted first.
+    /// A count is needed first.
     Waits,
 }
 
@@ -99,13 +99,13 @@ pub(super) fn unexpected() -> Error {
     )
 }
 
-/// The nearest of the matches that a script has listed: runs each with an id after it, and of signed ones by what they are
-/// compared, with their ids. No text is at hand, so signatures decide.
+/// Returns the nearest of the matches listed by a script: runs, each with an id after it; and for
+/// signed runs a list of the features and then the ids. No text is at hand, so signatures decide.
 fn to_nearest(query: &Sketch, rule: &Rule, listed: Vec<Value>, limit: usize) -> Result<Nearest> {
     let mut nearest = Nearest::new(limit);
     let rule = Rule { counter: None, ..*rule };
     let mut offer = |features: &Features, ids: &mut dyn Iterator<Item = Result<DocumentId>>| {
-        // By the same numbers as in the script, so it is near here too.
+        // The script computes the same numbers, so the match is near here too.
         let nearness = rule.confirms(query.features(), features).ok_or_else(unexpected)?;
         let fingerprint = features.fingerprint();
         for id in ids {
@@ -130,7 +130,7 @@ fn to_nearest(query: &Sketch, rule: &Rule, listed: Vec<Value>, limit: usize) -> 
 }
 
 impl Look {
-    /// What a script answers for a document that is to be inserted.
+    /// Decodes the answer of a script for a document to be inserted.
     pub(super) fn read(sketch: &Sketch, rule: &Rule, answer: LookAnswer) -> Result<Self> {
         let (own, near, groups, is_cut) = answer;
         Ok(Self {
@@ -143,7 +143,7 @@ impl Look {
 }
 
 impl Group {
-    /// Features, the run, and ids with digests in turn.
+    /// Decodes a list of the features, the run, and pairs of an id and a digest.
     fn read(listed: &[Vec<u8>]) -> Result<Self> {
         let [features, run, documents @ ..] = listed else { return Err(unexpected()) };
         let document = |pair: &[Vec<u8>]| match pair {
@@ -156,7 +156,7 @@ impl Group {
 }
 
 impl Written {
-    /// What a script answers for a document.
+    /// Decodes the answer of a script for a document.
     pub(super) fn read(sketch: &Sketch, if_new: Option<&Rule>, answer: Value) -> Result<Self> {
         let done = |insertion| Ok(Self::Done(insertion));
         match answer {

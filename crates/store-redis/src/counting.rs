@@ -1,13 +1,15 @@
-//! Inserting what is new where texts decide what is near.
+//! Insertion of new documents where texts decide which documents are near.
 //!
-//! The server cannot count, so a round takes three steps. A script looks what is worth a count; this process reads the texts of
-//! that and counts; and a script inserts, which looks once more in the same moment and stops before a document of which
-//! anything has come that was not counted. What a count says follows from two sketches and two texts, and nothing else, so the
-//! second look need not meet the same documents: what it meets must have the content of something that was counted.
+//! The server cannot count, so a round takes three steps. A script finds the documents worth a
+//! count; this process reads their texts and counts; and a script inserts. This script searches
+//! once more in the same moment, and stops before a document for which it meets content that was
+//! not counted. The outcome of a count follows from two sketches and two texts, and nothing else.
+//! So the second search need not meet the same documents: only their contents must have been
+//! counted.
 //!
-//! Only a write of another caller stops a round, so one of all callers always goes on; the next round takes half as many
-//! documents, down to one. A document that is found near in the second step is a duplicate as of the first one, and needs no
-//! third.
+//! Only a write of another caller stops a round, so one of all callers always goes on. The next
+//! round takes half as many documents, down to one. A document found near in the second step is a
+//! duplicate as of the first one, and needs no third.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -23,13 +25,14 @@ use super::layout::{Content, TextDigest, encode_record};
 use super::scripts::{ITEMS_MAX, New};
 use super::told::{self, AT_ONCE, Told};
 
-/// So many texts of each document are counted first, and in each turn after that so many times more.
+/// The texts counted for each document in the first turn, and the factor from each turn to the
+/// next.
 const FIRST: usize = 4;
 
-/// How often one document may be stopped.
+/// The limit on consecutive rounds that are stopped before their first document.
 const ATTEMPTS_MAX: usize = 1_000;
 
-/// Inserts what is new by a rule that counts texts.
+/// Inserts new documents by a rule that counts texts.
 pub(super) fn insert(store: &RedisStore, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
     let mut insertions = Vec::with_capacity(documents.len());
     let (mut n_most, mut n_stopped) = (ITEMS_MAX, 0);
@@ -49,7 +52,7 @@ pub(super) fn insert(store: &RedisStore, documents: &[Document], rule: &Rule) ->
     Ok(insertions)
 }
 
-/// Answers the first documents, and says whether another writer came in between.
+/// Answers the first documents, and returns true with them if another writer came in between.
 fn round(store: &RedisStore, documents: &[Document], rule: &Rule) -> Result<(Vec<Insertion>, bool)> {
     let looks = store.scripts.look(&store.begun()?, store.known()?, documents, rule)?;
     let to_scale = |(document, look)| Scale::new(document, rule, look);
@@ -65,31 +68,31 @@ fn round(store: &RedisStore, documents: &[Document], rule: &Rule) -> Result<(Vec
     plan.carry_out()
 }
 
-/// A document that is worth a count.
+/// A document worth a count.
 struct Weight {
     id: DocumentId,
     content: Content,
-    /// How similar it is at most, and how similar by the signatures.
+    /// The greatest possible similarity, and the estimate by the signatures.
     promise: (Similarity, Similarity),
 }
 
-/// A document that is to be inserted, and what is known of others.
+/// A document to be inserted, with the findings about others.
 struct Scale<'a> {
     document: &'a Document,
     rule: &'a Rule,
     own: Own,
-    /// The nearest that was found.
+    /// The nearest document so far.
     nearest: Option<Match>,
-    /// What may have to be counted, the least promising first.
+    /// The documents that may have to be counted, the least promising first.
     left: Vec<Weight>,
-    /// What is counted, and of that what is not near.
+    /// The counted contents, and those among them that are not near.
     counted: HashSet<Content>,
     far: HashSet<Content>,
-    /// The ids of all others that this is about.
+    /// The ids of all other documents found.
     met: Vec<DocumentId>,
-    /// Whether more is worth a count than the rule has counted.
+    /// True if more documents are worth a count than the rule counts.
     is_cut: bool,
-    /// Whether something has changed since the look.
+    /// True if some document has changed since the first search.
     is_outdated: bool,
 }
 
@@ -113,13 +116,13 @@ impl<'a> Scale<'a> {
         scale
     }
 
-    /// Takes in documents of one sketch. Where one has no text the signatures decide at once.
+    /// Takes in documents of one sketch. Where one has no text, the signatures decide at once.
     fn put(&mut self, group: Group) {
         let Group { features, documents } = group;
         let query = self.document.sketch.features();
         let promise = match self.rule.glance(query, &features) {
             Glance::Worth { estimate, at_most } => (at_most, estimate),
-            // By the same numbers as in the script, so it is worth a count here too.
+            // The script computes the same numbers, so a count is worth it here too.
             Glance::Near(_) | Glance::Far => (Similarity::ONE, Similarity::ONE),
         };
         for (id, content) in documents {
@@ -139,8 +142,8 @@ impl<'a> Scale<'a> {
         }
     }
 
-    /// The most promising of what may still matter, at most so much. Equal contents count the same, so of those the
-    /// first one is enough.
+    /// Takes the most promising documents that may still matter, at most `n_max`. Equal contents
+    /// count the same, so the first document of each is enough.
     fn next(&mut self, n_max: usize) -> Vec<Weight> {
         let mut next = Vec::new();
         if self.own == Own::Same || self.is_outdated {
@@ -156,12 +159,12 @@ impl<'a> Scale<'a> {
         next
     }
 
-    /// Whether a document may be nearer than what was found.
+    /// Returns true if a document may be nearer than the nearest so far.
     fn matters(&self, weight: &Weight) -> bool {
         self.nearest.as_ref().and_then(Match::similarity) <= Some(weight.promise.0)
     }
 
-    /// Counts a document that was read, unless another one that was read with it is nearer.
+    /// Counts a document that was read, unless another one read with it is nearer.
     fn take(&mut self, weight: &Weight, told: Option<&Told>) {
         let Some(told) = told.filter(|told| told.content == Some(weight.content)) else {
             self.is_outdated = true;
@@ -177,7 +180,7 @@ impl<'a> Scale<'a> {
         }
     }
 
-    /// Compares the text that is stored under the own id.
+    /// Compares the text stored under the document's own id.
     fn take_own(&mut self, digest: TextDigest, told: Option<Told>) {
         let Some(told) = told.filter(|told| told.text == Some(digest)) else {
             self.is_outdated = true;
@@ -191,7 +194,7 @@ impl<'a> Scale<'a> {
     }
 }
 
-/// Compares texts of documents whose ids are there with the same sketch and another text.
+/// Compares the texts of documents whose ids exist with the same sketch and another text.
 fn weigh_own(store: &RedisStore, scales: &mut [Scale<'_>]) -> Result<()> {
     let to_own = |scale| match scale {
         &mut Scale { own: Own::Text(digest), .. } => Some((scale, digest)),
@@ -202,7 +205,7 @@ fn weigh_own(store: &RedisStore, scales: &mut [Scale<'_>]) -> Result<()> {
         let ids: Vec<_> = own.iter().map(|(scale, _)| scale.document.id.clone()).collect();
         for ((scale, digest), told) in own.iter_mut().zip(told::read_each(store, &ids)?) {
             match told {
-                // What is damaged is another text: the one that comes takes its place.
+                // A damaged document has another text: the incoming document replaces it.
                 Err(error) if error.kind() == ErrorKind::Corrupt => {}
                 told => scale.take_own(*digest, told?),
             }
@@ -211,7 +214,8 @@ fn weigh_own(store: &RedisStore, scales: &mut [Scale<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Reads texts and counts, the most promising of each document first, until the rest can make no difference.
+/// Reads texts and counts, the most promising of each document first, until the rest makes no
+/// difference.
 fn weigh(store: &RedisStore, scales: &mut [Scale<'_>]) -> Result<()> {
     let mut n_each = FIRST;
     loop {
@@ -223,7 +227,7 @@ fn weigh(store: &RedisStore, scales: &mut [Scale<'_>]) -> Result<()> {
             return Ok(());
         }
         for part in turn.chunks(AT_ONCE) {
-            // Several may have met the same one.
+            // Several documents may have met the same one.
             let mut ids: Vec<_> = part.iter().map(|(_, weight)| weight.id.clone()).collect();
             ids.sort_unstable();
             ids.dedup();
@@ -242,16 +246,16 @@ struct Plan<'a> {
     store: &'a RedisStore,
     rule: &'a Rule,
     steps: Vec<Step>,
-    /// What is to be written, with the contents.
+    /// The documents to be written, with their contents.
     news: Vec<(New<'a>, Option<Content>)>,
-    /// The ids of that.
+    /// The ids of the documents to be written.
     ids: HashSet<&'a DocumentId>,
     is_stopped: bool,
 }
 
 enum Step {
     Done(Insertion),
-    /// The next one is written.
+    /// The next document to be written.
     Write,
 }
 
@@ -260,12 +264,12 @@ impl<'a> Plan<'a> {
         Self { store, rule, steps: Vec::new(), news: Vec::new(), ids: HashSet::new(), is_stopped: false }
     }
 
-    /// Decides about the next document, as it will be when those before it are written. Answers false where that cannot
-    /// be known yet.
+    /// Decides about the next document, as if those before it were written. Returns false if that
+    /// cannot be known yet.
     fn decide(&mut self, mut scale: Scale<'a>) -> Result<bool> {
         let document = scale.document;
         self.is_stopped = scale.is_outdated;
-        // What was found of an id that is written since then is of no use.
+        // Findings about an id written since then are of no use.
         let is_written = |id: &DocumentId| self.ids.contains(id);
         if scale.is_outdated || is_written(&document.id) || scale.met.iter().any(is_written) {
             return Ok(false);
@@ -293,7 +297,7 @@ impl<'a> Plan<'a> {
         Ok(true)
     }
 
-    /// Compares a document with one that is written before it.
+    /// Compares a document with one written before it.
     fn hold_against(&self, scale: &mut Scale<'_>, other: &Document, content: Option<Content>) {
         let (a, b) = (&scale.document.sketch, &other.sketch);
         if !self.rule.proposes(a, b) {
@@ -310,7 +314,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Writes what is to be written, and answers as far as that was done.
+    /// Writes the documents to be written, and returns the answers up to the first one that has to
+    /// wait; and true if another writer came in between.
     fn carry_out(self) -> Result<(Vec<Insertion>, bool)> {
         let Self { store, rule, steps, news, is_stopped, .. } = self;
         let news: Vec<_> = news.into_iter().map(|(new, _)| new).collect();

@@ -1,4 +1,4 @@
-//! The server's errors: which may pass, and what each says to people.
+//! Errors of the server: which ones may pass, and a message for each.
 
 use std::sync::atomic::Ordering;
 
@@ -9,7 +9,7 @@ use super::layout::damaged;
 use super::server::Server;
 
 impl Server {
-    /// The server's error in terms of what a person can do.
+    /// Translates an error of the server into one with a remedy.
     pub(super) fn explain(&self, error: RedisError) -> Error {
         let Self { address, .. } = self;
         let (kind, what) = match error.kind() {
@@ -85,8 +85,8 @@ impl Server {
     }
 }
 
-/// Whether it is this error of the server's. An old server puts the errors of a script into a text
-/// of its own.
+/// Returns true for an error of the server with this code. An old server puts the errors of a
+/// script into a text of its own.
 pub(super) fn says(error: &RedisError, code: &str) -> bool {
     error.code() == Some(code) || error.detail().is_some_and(|detail| detail.contains(&format!("{code} ")))
 }
@@ -95,7 +95,7 @@ pub(super) fn is_away(error: &RedisError) -> bool {
     error.kind() == RedisKind::Io
 }
 
-/// Whether the same may succeed later, without anybody doing anything.
+/// Returns true if the same call may succeed later without any action.
 pub(super) fn may_pass(error: &RedisError) -> bool {
     use ServerErrorKind::{MasterDown, TryAgain};
     let kind = error.kind();
@@ -106,13 +106,13 @@ pub(super) fn may_pass(error: &RedisError) -> bool {
         || error.code() == Some("BUSY")
 }
 
-/// Whether the server reads its files. A start may take minutes, and ends by itself.
+/// Returns true while the server reads its files. A start may take minutes, and ends by itself.
 pub(super) fn is_loading(error: &RedisError) -> bool {
     error.kind() == RedisKind::Server(ServerErrorKind::BusyLoading)
 }
 
-/// Why this server cannot do it now though it answers, which another connection may mend: after a
-/// fail-over the name of the primary leads to another server, or the proxy does.
+/// Returns why a server that answers cannot serve the call now, if another connection may help:
+/// after a failover the primary's name, or a proxy, leads to another server.
 pub(super) fn is_elsewhere(error: &RedisError) -> Option<&'static str> {
     [
         ("READONLY", "is a replica, which takes no writes; name the primary, or wait until it is one again"),
@@ -124,7 +124,8 @@ pub(super) fn is_elsewhere(error: &RedisError) -> Option<&'static str> {
     .find_map(|(code, why)| (says(error, code) || is_full_of_clients(error, code)).then_some(why))
 }
 
-/// The server says it without a code of its own, before it closes the connection.
+/// Returns true for the error of too many clients, of which `words` are a part: it has no code, and
+/// the server closes the connection after it.
 fn is_full_of_clients(error: &RedisError, words: &str) -> bool {
     words.contains(' ') && error.to_string().contains(words)
 }

@@ -1,7 +1,9 @@
-//! Looking at everything: that each document is wherever its record says, and that nothing else is anywhere.
+//! The examination of a store: each document is wherever its record says, and nowhere else is
+//! anything.
 //!
-//! What there is is listed without a script, so that it may be as much as it likes. What is listed is looked at by a script, a
-//! little at a time, and mended by the same one: all writers are scripts too, so none of them is ever in between.
+//! Keys are listed without a script, so there may be any number of them. A script examines the
+//! listed keys in small pieces, and mends them. All writers are scripts too, so none of them comes
+//! in between.
 
 use std::collections::HashSet;
 
@@ -12,15 +14,15 @@ use super::layout::{decode_digest, decode_id, decode_text, decode_told, encode_r
 use super::scripts::Listed;
 use super::told::AT_ONCE;
 
-/// How many members of a set, or keys of the database, are listed at a time.
+/// The members of a set, or keys of the database, listed at a time.
 const PAGE: usize = 1_000;
 
 /// The contract of [`Store::examine`](index::Store::examine).
 pub(super) fn examine(store: &RedisStore, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
     let mut examination = Examination { store, mends, report, told: HashSet::new() };
-    // The scripts check which index it is, and where nothing is listed none is called.
+    // The scripts check the identity of the index, but none is called if no key is listed.
     store.check()?;
-    // What mending takes out of runs may leave buckets with runs that have no ids, so buckets come last.
+    // Mending runs may leave runs without ids in buckets, so buckets come last.
     let keys = &store.keys;
     examination.scan(&keys.documents, Examination::documents)?;
     examination.scan(&keys.texts, Examination::texts)?;
@@ -40,7 +42,7 @@ struct Examination<'a, 'r> {
 }
 
 impl Examination<'_, '_> {
-    /// Lets `visit` at all keys that begin like this, page by page, without what they begin with.
+    /// Calls `visit` for all keys with this prefix, page by page, without the prefix.
     fn scan(
         &mut self,
         prefix: &[u8],
@@ -62,7 +64,8 @@ impl Examination<'_, '_> {
         }
     }
 
-    /// Checks the members of these sorted sets. Most sets are small, so the first pages of all are read together.
+    /// Checks the members of these sorted sets. Most sets are small, so the first pages of all are
+    /// read together.
     fn members(&mut self, what: &str, prefix: &[u8], sets: Vec<Vec<u8>>) -> Result<()> {
         let mut left: Vec<(Vec<u8>, u64)> = sets.into_iter().map(|set| (set, 0)).collect();
         while !left.is_empty() {
@@ -76,7 +79,7 @@ impl Examination<'_, '_> {
             let mut entries = Vec::new();
             let mut rest = Vec::new();
             for ((set, _), (next, pairs)) in left.into_iter().zip(pages) {
-                // Members and scores take turns.
+                // Members and scores alternate.
                 let members = pairs.into_iter().step_by(2);
                 match what {
                     "i" => entries.extend(members.map(|id| (id, Vec::new(), 0))),
@@ -122,7 +125,7 @@ impl Examination<'_, '_> {
         self.check("d", entries)
     }
 
-    /// Looks whether the texts of these documents are there, which their records name.
+    /// Checks that the texts named by these documents' records exist.
     fn lost_texts(&mut self, told: Vec<StoredDocument>) -> Result<()> {
         if told.is_empty() {
             return Ok(());
@@ -160,7 +163,7 @@ impl Examination<'_, '_> {
         self.check("x", ids.into_iter().map(|id| (id, Vec::new(), 0)).collect())
     }
 
-    /// Has a script look at these.
+    /// Checks these entries by a script.
     fn check(&mut self, what: &str, entries: Vec<Listed>) -> Result<()> {
         (self.report)(Examined::Items(entries.len() as u64));
         let mut rest = entries.as_slice();
@@ -190,15 +193,15 @@ impl Examination<'_, '_> {
     }
 }
 
-/// Whether a text is the one that a record names, if it names one.
+/// Returns true if a text is the one named by a record, or if the record names none.
 fn is_whole(id: &[u8], record: &[u8], text: &[u8]) -> bool {
     let Ok(id) = decode_id(id) else { return true };
-    // A record that cannot be read has been told of.
+    // An unreadable record has been reported already.
     let named = decode_digest(&id, record).ok().flatten();
     named.is_none_or(|digest| decode_text(&id, text, digest).is_ok())
 }
 
-/// An id, which may be none where somebody else has written.
+/// An id for a report; its bytes, if it is no id because another program wrote it.
 fn show(id: &[u8]) -> String {
     decode_id(id).map_or_else(|_| id.escape_ascii().to_string(), |id| id.as_str().to_owned())
 }

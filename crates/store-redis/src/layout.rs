@@ -1,4 +1,5 @@
-//! The names of the keys, and the bytes below them. Drawn in `schema/redis.md`; the scripts know the same layout.
+//! The names of the keys, and the bytes stored under them. Drawn in `schema/redis.md`; the scripts
+//! know the same layout.
 
 mod signed;
 #[cfg(test)]
@@ -18,29 +19,30 @@ use super::answers::Own;
 use self::text::DIGEST_LEN as TEXT_DIGEST_LEN;
 pub(super) use self::text::{Packer, TextDigest, damaged_text, decode_text};
 
-/// The version of the records of documents that have a simhash and nothing else. Version 1, which had no times, was never
-/// released.
+/// The version of records of documents with a simhash and nothing else. Version 1, without times,
+/// was never released.
 const VERSION: u8 = 2;
-/// That of all others.
+/// The version of all other records.
 const SIGNED_VERSION: u8 = 3;
-/// The same two of documents whose texts are kept: the records name them by their digests, before the checksum.
+/// The same two versions, for documents with kept texts: such records have a digest of the text
+/// before the checksum.
 const TOLD_VERSION: u8 = 4;
 const TOLD_SIGNED_VERSION: u8 = 5;
 
-/// A flag of a rule: documents with other numbers are other documents.
+/// A flag of a rule: documents with different numbers are different documents.
 const SAME_NUMBERS: u8 = 1;
 /// A flag of a rule: texts are counted.
 const COUNTS: u8 = 2;
 
-/// Follows the fingerprint in a run whose keys are those that the index's kind of sketch gives it.
+/// Follows the fingerprint in a run whose keys follow from it by the index's kind of sketch.
 const FOLLOWS: u8 = 0;
-/// Follows the fingerprint in a run whose keys are others, before a digest of them.
+/// Follows the fingerprint in a run with other keys, before a digest of the keys.
 const LISTED: u8 = 1;
 
-/// The bytes of that digest.
+/// The length of this digest in bytes.
 const DIGEST_LEN: usize = 8;
 
-/// Four bytes at the end of a record.
+/// The length of the checksum at the end of a record.
 const CHECKSUM_LEN: usize = 4;
 
 /// The keys of one index. The braces make a cluster keep all of them on one node.
@@ -48,23 +50,24 @@ pub(super) struct Keys {
     pub(super) metadata: Vec<u8>,
     /// All ids, a sorted set.
     pub(super) ids: Vec<u8>,
-    /// What the key of a document's record begins with, before its id.
+    /// The prefix of the keys of records, before a document's id.
     pub(super) documents: Vec<u8>,
-    /// What the key of the ids of a run begins with, before the run.
+    /// The prefix of the keys of runs' ids, before the run.
     pub(super) runs: Vec<u8>,
-    /// What the key of a bucket begins with, before its flag and segment.
+    /// The prefix of the keys of buckets, before flag and segment.
     pub(super) buckets: Vec<u8>,
-    /// All ids by time, a sorted set; only in an index that retains for some time.
+    /// All ids by time, a sorted set; only in an index with a retention.
     pub(super) times: Vec<u8>,
-    /// What the key of the ids of a large run by time begins with, before the run.
+    /// The prefix of the keys of large runs' ids by time, before the run.
     pub(super) run_times: Vec<u8>,
-    /// When the index was last written to; only there as well.
+    /// The time of the last write; likewise only there.
     pub(super) last_write: Vec<u8>,
-    /// Never there: a write to it only where it is there changes nothing, and is refused where a write would be.
+    /// A key that never exists. A write to it on condition that it exists changes nothing, and is
+    /// refused where a write would be.
     pub(super) ready: Vec<u8>,
-    /// What the key of a document's text begins with, before its id; only in an index that keeps texts.
+    /// The prefix of the keys of texts, before a document's id; only in an index with texts.
     pub(super) texts: Vec<u8>,
-    /// What the key of a kept answer begins with, before its token.
+    /// The prefix of the keys of kept answers, before a token.
     answers: Vec<u8>,
 }
 
@@ -96,17 +99,17 @@ impl Keys {
         [&self.texts, id.as_str().as_bytes()].concat()
     }
 
-    /// The key of the answer that a writing script keeps.
+    /// The key of the answer kept by a writing script.
     pub(super) fn answer(&self, token: &str) -> Vec<u8> {
         [&self.answers, token.as_bytes()].concat()
     }
 }
 
-/// What a record and a run say of a sketch.
+/// The two forms of a sketch in records and runs.
 enum Form<'a> {
-    /// A simhash and its keys.
+    /// A simhash and its keys alone.
     Simhash(Fingerprint, &'a [BucketKey]),
-    /// All that a sketch can have.
+    /// Every other sketch.
     Signed,
 }
 
@@ -121,8 +124,8 @@ impl<'a> Form<'a> {
     }
 }
 
-/// What documents with equal simhashes and keys have in common, and no others: the fingerprint, and a digest of the keys
-/// where they do not follow from it.
+/// Appends the run of documents with this simhash and these keys: the fingerprint, and a digest of
+/// the keys where they do not follow from it. Documents with others have another run.
 fn put_run(bytes: &mut Vec<u8>, simhash: Fingerprint, keys: &[BucketKey], follows: bool) {
     bytes.extend_from_slice(&simhash.0.to_be_bytes());
     if follows {
@@ -145,12 +148,12 @@ fn put_keys(bytes: &mut Vec<u8>, keys: &[BucketKey]) {
 fn put_origin(bytes: &mut Vec<u8>, inserted_at: Timestamp, source: Option<&Source>) {
     let source = source.map_or("", Source::as_str);
     bytes.extend_from_slice(&inserted_at.as_ms().to_be_bytes());
-    // At most 255 bytes, which is what a source is.
+    // At most 255 bytes, the limit of a source.
     bytes.push(source.len() as u8);
     bytes.extend_from_slice(source.as_bytes());
 }
 
-/// How long the run is that these bytes begin with.
+/// Returns the length of the run at the beginning of these bytes.
 fn run_len(bytes: &[u8]) -> Option<usize> {
     match *bytes.get(8)? {
         FOLLOWS => Some(9),
@@ -159,7 +162,7 @@ fn run_len(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The record of a document, which names its text if there is a digest of it.
+/// Encodes a document as a record, which names its text by a digest, if there is one.
 pub(super) fn encode_record(
     document: &Document,
     text: Option<TextDigest>,
@@ -190,7 +193,8 @@ pub(super) fn encode_record(
     bytes
 }
 
-/// A query, as the scripts read it: the record of a document of which only the sketch matters, and whether there is a text.
+/// Encodes a query for the scripts: as a record in which only the sketch and the existence of a
+/// text matter.
 pub(super) fn encode_query(sketch: &Sketch) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(64 + 5 * sketch.n_keys());
     let is_told = sketch.text().is_some();
@@ -215,8 +219,9 @@ pub(super) fn encode_query(sketch: &Sketch) -> Vec<u8> {
     bytes
 }
 
-/// A rule, as the scripts read it: in how many bits candidates may differ, for each family; how many bins must agree, and the
-/// least similarity, below 0 where nothing is verified; both again for what is worth a count; and flags.
+/// Encodes a rule for the scripts: for each family, the number of bits in which candidates may
+/// differ; the number of bins that must agree and the least similarity, below 0 where nothing is
+/// verified; these two again for documents worth a count; and flags.
 pub(super) fn encode_rule(rule: &Rule) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(41);
     for family in Family::ALL {
@@ -233,7 +238,8 @@ pub(super) fn encode_rule(rule: &Rule) -> Vec<u8> {
     bytes
 }
 
-/// Whether a record says that its keys are those that the index's kind of sketch gives its features, and another kind gave them.
+/// Returns true if a record says that its keys follow from its features by the index's kind of
+/// sketch, but another kind gave them.
 pub(super) fn is_foreign(record: &[u8], sketch: &Sketch, kind: &SketchKind) -> bool {
     let says_so = match record.split_first() {
         // After the fingerprint.
@@ -246,15 +252,15 @@ pub(super) fn is_foreign(record: &[u8], sketch: &Sketch, kind: &SketchKind) -> b
     says_so && !kind.follows(sketch)
 }
 
-/// What a record is taken apart into at first.
+/// The outer parts of a record.
 struct Opened<'a> {
     is_signed: bool,
-    /// What follows the version, without digest and checksum.
+    /// The bytes after the version, without digest and checksum.
     rest: &'a [u8],
     text: Option<TextDigest>,
 }
 
-/// Checks a record.
+/// Checks the checksum and version of a record, and opens it.
 fn open<'a>(id: &DocumentId, bytes: &'a [u8]) -> Result<Opened<'a>> {
     let too_short = || damaged(id, "it is too short");
     let (body, sealed) = bytes.split_last_chunk::<CHECKSUM_LEN>().ok_or_else(too_short)?;
@@ -279,12 +285,12 @@ fn open<'a>(id: &DocumentId, bytes: &'a [u8]) -> Result<Opened<'a>> {
     }
 }
 
-/// Reads the record of a document of an index of this kind back.
+/// Decodes the record of a document, in an index of this kind.
 pub(super) fn decode_record(id: &DocumentId, bytes: &[u8], kind: &SketchKind) -> Result<StoredDocument> {
     decode_told(id, bytes, kind).map(|(stored, _)| stored)
 }
 
-/// As [`decode_record`], with the digest of the text that is kept.
+/// As [`decode_record`], with the digest of the kept text.
 pub(super) fn decode_told(
     id: &DocumentId,
     bytes: &[u8],
@@ -306,18 +312,19 @@ pub(super) fn decode_told(
     Ok((stored, text))
 }
 
-/// Reads only the digest of the text that a record names.
+/// Decodes only the digest of the text named by a record.
 pub(super) fn decode_digest(id: &DocumentId, bytes: &[u8]) -> Result<Option<TextDigest>> {
     open(id, bytes).map(|opened| opened.text)
 }
 
-/// What a count depends on beside the other text: the run of a signed document, and the digest of its text. Whatever has the same
-/// content counts the same.
+/// The data of a document on which a count depends: the run of a signed document, and the digest of
+/// its text. Documents with the same content count the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Content([u8; signed::RUN_LEN + TEXT_DIGEST_LEN]);
 
 impl Content {
-    /// The content of a run and a digest as a script answers it; none where the digest is empty.
+    /// The content of a run and a digest from the answer of a script; `None` if the digest is
+    /// empty.
     pub(super) fn new(run: &[u8], digest: &[u8]) -> Result<Option<Self>> {
         if digest.is_empty() {
             return Ok(None);
@@ -341,7 +348,7 @@ impl Content {
     }
 }
 
-/// Reads what a script says of a document's own id.
+/// Decodes the answer of a script about a document's own id.
 pub(super) fn decode_own(bytes: &[u8]) -> Result<Own> {
     match bytes {
         b"" => Ok(Own::Other),
@@ -353,7 +360,7 @@ pub(super) fn decode_own(bytes: &[u8]) -> Result<Own> {
     }
 }
 
-/// What a record has between its run and its checksum.
+/// The parts of a record between its run and its checksum.
 struct Parts<'a> {
     ms: i64,
     source: &'a [u8],
@@ -361,7 +368,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Of all that follows the version.
+    /// Splits the bytes after the version.
     fn split(bytes: &'a [u8], run_len: usize) -> Option<Self> {
         let (time, rest) = bytes.get(run_len..)?.split_first_chunk()?;
         let (&source_len, rest) = rest.split_first()?;
@@ -393,14 +400,14 @@ fn checksum(id: &DocumentId, bytes: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// What a record is not that no program of ours wrote.
+/// The error of a record that this program cannot have written.
 pub(super) fn damaged(id: impl std::fmt::Display, what: &str) -> Error {
     Error::corrupt(format!(
         "the record of document \"{id}\" is damaged: {what}; restore Redis's files from a backup or build the index anew"
     ))
 }
 
-/// Reads a match of a simhash, as the scripts answer it: a run, and the id of a document after it.
+/// Decodes a match by simhash from the answer of a script: a run, then the id of a document.
 pub(super) fn decode_match(bytes: &[u8]) -> Result<(Features, DocumentId)> {
     let damaged = || Error::corrupt("a bucket of the index is damaged; build the index anew");
     let fingerprint = bytes.first_chunk().map(|bytes| Fingerprint(u64::from_be_bytes(*bytes)));
@@ -408,7 +415,7 @@ pub(super) fn decode_match(bytes: &[u8]) -> Result<(Features, DocumentId)> {
     Ok((fingerprint.ok_or_else(damaged)?.into(), decode_id(id)?))
 }
 
-/// Reads by what documents are compared, as the scripts answer it and a record begins to say.
+/// Decodes the features in the answer of a script, which are the first bytes of a signed sketch.
 pub(super) fn decode_features(bytes: &[u8]) -> Result<Features> {
     match signed::decode_features(bytes) {
         Ok((features, [])) => Ok(features),
@@ -416,7 +423,7 @@ pub(super) fn decode_features(bytes: &[u8]) -> Result<Features> {
     }
 }
 
-/// Reads an id, as it is in the set of all of them.
+/// Decodes an id from the set of all ids.
 pub(super) fn decode_id(bytes: &[u8]) -> Result<DocumentId> {
     let damaged = || Error::corrupt("an id in the index is damaged; build the index anew");
     let id = str::from_utf8(bytes).map_err(|error| damaged().caused_by(error))?;

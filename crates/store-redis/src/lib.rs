@@ -1,11 +1,12 @@
-//! `redis://HOST:PORT/NAME`: documents in a Redis server, for those who run one already.
+//! `redis://HOST:PORT/NAME`: documents in a Redis server.
 //!
-//! A document is a record under its id. Its sketch is in a sorted set for each of its buckets, the segment sets of the
-//! classic design, here for any kind of sketch; and the ids of equal sketches are in a set of their own. What is stored is drawn
-//! in `schema/redis.md`. The module is made of the names and
-//! the bytes (`layout`), the connections (`server`), and the calls of the scripts (`scripts`), which run in the server,
-//! one at a time, so that nothing can come between what one of them reads and what it writes. In an index that keeps texts
-//! each of them is a value by its document's record, which this process reads (`told`) and counts: for searches, and for
+//! A document is a record under its id. Its sketch is in a sorted set for each of its buckets, the
+//! segment sets of the classic design, here for any kind of sketch; and the ids of equal sketches
+//! are in a set of their own. The stored data is drawn in `schema/redis.md`. The module consists of
+//! the names and bytes (`layout`), the connections (`server`), and the calls of the scripts
+//! (`scripts`). Scripts run in the server, one at a time, so no other write comes between a
+//! script's reads and its writes. In an index with texts, each text is a value beside its
+//! document's record. This process reads the texts (`told`) and counts: for searches, and for
 //! insertions, which then take more than one script (`counting`).
 
 mod answers;
@@ -36,41 +37,43 @@ use self::scripts::{Begun, New, Scripts};
 use self::server::{Server, Waits};
 pub use self::uri::RedisUri;
 
-/// What a cursor of this store begins with, before the last id of the page; no id does.
+/// The first byte of this store's cursors, before the last id of the page. No id begins with it.
 const CURSOR_MARK: u8 = 2;
 
-/// How long a check whether the server takes writes waits for one that is away.
+/// The longest wait for a server that is away in the writes of a check for readiness.
 const READY_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// A store in Redis.
 ///
-/// Nothing is kept in this process, so every process sees what any other has written as soon as it is acknowledged. A
-/// large batch is written by several scripts, each of them whole or not at all, so a batch that fails may have been
-/// written up to some document of it, also with `StorageFull`.
+/// This process keeps no data, so every process sees the writes of all others once they are
+/// acknowledged. A large batch is written by several scripts, each of them whole or not at all. So
+/// a failed batch may have been written up to some document, also with `StorageFull`.
 ///
-/// An acknowledgement is as durable as the server's settings make it: with `appendonly yes` and `appendfsync always` on
-/// disk, with `everysec` there within a second, and with no append-only file lost when the server stops.
+/// An acknowledgement is as durable as the server's settings make it. With `appendonly yes` and
+/// `appendfsync always` the write is on disk, with `everysec` it is there within a second, and
+/// without an append-only file it is lost when the server stops.
 pub struct RedisStore {
     server: Server,
     keys: Keys,
     scripts: Scripts,
-    /// Scripts and reads compare what is stored with it, each in the same moment as its work.
+    /// The index first seen, which scripts and reads compare with the stored metadata in the same
+    /// moment as their work.
     known: Known,
     clock: Clock,
-    /// How many insertions have met more that is worth a count than was counted.
+    /// The number of insertions with more documents worth a count than were counted.
     n_bounded: AtomicU64,
 }
 
 impl RedisStore {
-    /// The index that `uri` names. It connects when it is used.
+    /// Opens the index named by `uri`. The first call connects.
     ///
     /// # Errors
-    /// `InvalidArgument` where there is no such password file.
+    /// `InvalidArgument` if the address is none or the password file cannot be read.
     pub fn new(uri: &RedisUri) -> Result<Self> {
         Self::with_clock(uri, Clock::system())
     }
 
-    /// As [`new`](Self::new), with another clock than this machine's.
+    /// As [`new`](Self::new), with a clock other than this machine's.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -81,7 +84,7 @@ impl RedisStore {
         Ok(Self { server, keys, scripts, known, clock, n_bounded: AtomicU64::new(0) })
     }
 
-    /// As [`new`](Self::new), with another wait for a server that is away.
+    /// As [`new`](Self::new), with a patience for a server that is away.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -97,7 +100,7 @@ impl RedisStore {
         Ok(store)
     }
 
-    /// The metadata, of which an index has one for all its life.
+    /// Returns the metadata, which never changes for an index.
     fn known(&self) -> Result<&Metadata> {
         match self.known.metadata() {
             Some(metadata) => Ok(metadata),
@@ -105,33 +108,33 @@ impl RedisStore {
         }
     }
 
-    /// The metadata, if what is stored now is the index that was seen first.
+    /// Returns the metadata, if the index stored now is the one first seen.
     fn check(&self) -> Result<&Metadata> {
         self.known.check(self.stored()?.as_deref())
     }
 
-    /// The metadata as they are stored.
+    /// Reads the metadata record.
     fn stored(&self) -> Result<Option<Vec<u8>>> {
         self.server.read(redis::cmd("GET").arg(&self.keys.metadata))
     }
 
-    /// What a script has to know of the index.
+    /// The beginning of a call of a script: the server, the keys, the index and the horizon.
     fn begun(&self) -> Result<Begun<'_>> {
         let horizon = self.horizon()?;
         Ok(Begun { server: &self.server, keys: &self.keys, known: &self.known, horizon })
     }
 
-    /// What is there now.
+    /// The horizon of live documents.
     fn horizon(&self) -> Result<Horizon> {
         Ok(Horizon::new(self.known()?.retain, self.clock.now()))
     }
 
-    /// Whether the index keeps texts.
+    /// Returns true if the index keeps texts.
     fn keeps_texts(&self) -> Result<bool> {
         Ok(self.known()?.texts != TextKeeping::None)
     }
 
-    /// Calls the script that inserts, for no document.
+    /// Calls the script that inserts, without a document.
     fn insert_none(&self) -> Result<()> {
         self.scripts.insert(&self.begun()?, self.known()?, &[], None, &self.clock).map(|_| ())
     }
@@ -153,8 +156,8 @@ impl RedisStore {
         Ok(insertions)
     }
 
-    /// What is stored under these keys, all as of one moment. The metadata comes with it, because a server that has lost an
-    /// index, or has got another one, must not be taken for an empty one.
+    /// Reads the values of these keys, all as of one moment. The metadata is read with them,
+    /// because a server that has lost an index, or has another one, must not pass for an empty one.
     fn values(&self, keys: Vec<Vec<u8>>) -> Result<Vec<Option<Vec<u8>>>> {
         let n_values = keys.len();
         let mut get = redis::cmd("MGET");
@@ -167,7 +170,7 @@ impl RedisStore {
         Ok(values)
     }
 
-    /// The records of these documents, of those that are there, all as of one moment.
+    /// Reads the records of the live documents among `ids`, all as of one moment.
     fn records(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
         let records = self.values(ids.iter().map(|id| self.keys.document(id)).collect())?;
         let (horizon, kind) = (self.horizon()?, &self.known()?.kind);
@@ -200,10 +203,9 @@ impl Store for RedisStore {
         self.check().map(|_| ())
     }
 
-    /// Also that the server takes writes: one that is full, became a replica or cannot write its
-    /// file answers reads all the same. It is given a write that writes nothing, and the script
-    /// that inserts without a document; and the keys that every insertion reads must be of their
-    /// types. A server that is away is not waited for.
+    /// Checks also that the server takes writes: a full server, a replica, or one that cannot write
+    /// its file answers reads all the same. Sends a write that writes nothing, and the script that
+    /// inserts, without a document. The keys read by every insertion must be of their types.
     fn ready(&self) -> Result<()> {
         self.check()?;
         let mut set = redis::cmd("SET");
@@ -267,8 +269,9 @@ impl Store for RedisStore {
         Ok(answers)
     }
 
-    /// In the order of ids. No script, so that a page of any size holds nobody up: what is removed between its two steps
-    /// does not come, and what is replaced comes as it is then.
+    /// Pages are in the order of ids. No script runs, so a page of any size delays no other caller.
+    /// Of the documents changed between the two steps, removed ones are left out, and replaced ones
+    /// come in their new form.
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
         let limit = page_len(limit)?;
         let from = match after.bytes() {
@@ -298,11 +301,11 @@ impl Store for RedisStore {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             horizon => horizon?.expired_until_ms(),
         };
-        // It looks whether anything was dropped.
+        // This read checks for dropped keys.
         self.stored()?;
         let mut count = redis::pipe();
         count.atomic().get(&self.keys.metadata).zcard(&self.keys.ids);
-        // Nothing is as old as this where documents stay for good, and there are no times.
+        // Without a retention there are no times, and no time is as old as this.
         count.zcount(&self.keys.times, "-inf", horizon.unwrap_or(i64::MIN));
         let mut counts = (0_u64, 0_u64);
         self.known.find_in(|| {
@@ -313,7 +316,7 @@ impl Store for RedisStore {
         })?;
         let (n_stored, n_expired) = counts;
         let n_documents = n_stored.saturating_sub(n_expired);
-        // Signatures are compared of all candidates.
+        // Only counts are bounded: signatures of all candidates are compared.
         let keeps_texts = self.known.metadata().is_some_and(|of| of.texts != TextKeeping::None);
         let n_bounded = keeps_texts.then(|| self.n_bounded.load(Ordering::Relaxed));
         Ok(Status {

@@ -1,15 +1,15 @@
-//! What a server has dropped by itself, and whether it would.
+//! Keys dropped by the server itself, and the policy under which it would drop some.
 //!
-//! A server with `maxmemory` and a policy of eviction drops documents, or parts of them, without a
-//! word, and what is left answers as if it were whole. So the policy is looked at with every
-//! connection, and how many keys it has dropped with every call: in a script in the same moment as
-//! its work, beside the identity of the index.
+//! A server with `maxmemory` and a policy of eviction drops documents, or parts of them, silently,
+//! and the rest answers as if it were whole. So the policy is checked with every connection, and
+//! the number of dropped keys with every call: in a script in the same moment as its work, beside
+//! the identity of the index.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use index::{Error, ErrorKind};
 
-/// What `INFO` says of a server.
+/// The text of `INFO` from a server.
 pub(super) struct Info<'a>(pub(super) &'a str);
 
 impl<'a> Info<'a> {
@@ -17,40 +17,41 @@ impl<'a> Info<'a> {
         self.0.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim))
     }
 
-    /// How many keys it has dropped since it started.
+    /// The number of keys dropped since the server started.
     pub(super) fn n_evicted(&self) -> Option<u64> {
         self.field("evicted_keys")?.parse().ok()
     }
 
-    /// The policy by which it would drop documents when it is full.
+    /// The policy by which a full server would drop documents; `None` where it drops none.
     pub(super) fn evicting_policy(&self) -> Option<&'a str> {
         let policy = self.field("maxmemory_policy").filter(|policy| !["", "noeviction"].contains(policy))?;
         self.field("maxmemory").filter(|&bytes| bytes != "0").map(|_| policy)
     }
 }
 
-/// How many keys a server had dropped when this process first saw it, by its run.
+/// The number of keys a server had dropped when this process first saw it, with the server's run
+/// id.
 #[derive(Default)]
 pub(super) struct Losses(Mutex<Option<(String, u64)>>);
 
-/// What is new of a server's losses.
+/// The news from a new connection about dropped keys.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum News {
     None,
-    /// It had dropped keys before this process came.
+    /// The server had dropped keys before this process came.
     Before(u64),
-    /// It has dropped keys since.
+    /// The server has dropped keys since.
     Since,
 }
 
 impl Losses {
-    /// Takes note of what a new connection says.
+    /// Notes the report of a new connection, and returns the news.
     pub(super) fn see(&self, info: &Info<'_>) -> News {
         let (Some(run), Some(n)) = (info.field("run_id"), info.n_evicted()) else { return News::None };
         let mut seen = self.seen();
         match &*seen {
             Some((_, before)) if n > *before => News::Since,
-            // A server that was started again counts anew.
+            // A restarted server counts from zero.
             Some((of, _)) if of == run => News::None,
             before => {
                 let is_first = before.is_none();
@@ -60,12 +61,12 @@ impl Losses {
         }
     }
 
-    /// How many keys may have been dropped; nothing where the server does not tell.
+    /// The number of keys that may have been dropped; `None` where the server does not report it.
     pub(super) fn n_known(&self) -> Option<u64> {
         self.seen().as_ref().map(|(_, n)| *n)
     }
 
-    /// Says what was lost.
+    /// The error of a server that has dropped keys.
     pub(super) fn lost(&self, address: &str) -> Error {
         Error::new(
             ErrorKind::Corrupt,
@@ -78,7 +79,7 @@ impl Losses {
     }
 
     fn seen(&self) -> MutexGuard<'_, Option<(String, u64)>> {
-        // It is replaced as a whole.
+        // The value is replaced as a whole.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,5 +1,5 @@
-//! Calling the scripts. Each call takes as much of a batch as keeps the server from its other work for some milliseconds
-//! only; what is left is for the next call.
+//! Calls of the scripts. Each call takes only as much of a batch as delays the server's other work
+//! by some milliseconds; the rest is for the next call.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -18,20 +18,21 @@ use super::server::Server;
 
 /// The most documents or queries of one call,
 pub(super) const ITEMS_MAX: usize = 128;
-/// and the most buckets of all of them, and bytes of texts. One item with more is a call by itself.
+/// and the most buckets and bytes of texts of all of them. An item with more is a call by itself.
 const BUCKETS_MAX: usize = 2_048;
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
-/// How many runs a script reads before it leaves the rest to the next call. One item's reading is not cut.
+/// The runs read by a script before it leaves the rest to the next call. The reading for one item
+/// is not cut.
 const READ_MAX: usize = 10_000;
 
-/// Longer than all time that there is, and exact in a double too.
+/// Longer than the span of all timestamps, and exact in a double too.
 const AHEAD_MS_MAX: i64 = 1 << 50;
 
-/// Above every number of documents, and exact where Lua keeps it in a double.
+/// Above every number of documents, and exact in Lua's doubles.
 const LIMIT_MAX: usize = 1 << 31;
 
-/// The scripts, by whose digests the server knows them.
+/// The scripts. The server knows them by their digests.
 pub(super) struct Scripts {
     near: Script,
     look: Script,
@@ -40,30 +41,30 @@ pub(super) struct Scripts {
     examine: Script,
 }
 
-/// What every call of a script begins with.
+/// The beginning of every call of a script.
 #[derive(Clone, Copy)]
 pub(super) struct Begun<'a> {
     pub(super) server: &'a Server,
     pub(super) keys: &'a Keys,
-    /// The index that must be there. No script is called before it was seen.
+    /// The index that must be there; no script is called before it was seen.
     pub(super) known: &'a Known,
     pub(super) horizon: Horizon,
 }
 
-/// What one call of a script may look at: two names each, and in how many buckets a document is.
+/// An entry for an examination: two names, and the number of the document's buckets.
 pub(super) type Listed = (Vec<u8>, Vec<u8>, usize);
 
-/// A document that is to be inserted.
+/// A document to be inserted.
 pub(super) struct New<'a> {
     pub(super) document: &'a Document,
-    /// The text under its id that was counted and is another one.
+    /// The digest of the text under the document's id, if it was compared and is another text.
     pub(super) of_own: Option<TextDigest>,
-    /// What was counted of other documents, and is not near.
+    /// The contents of other documents that were counted and are not near.
     pub(super) counted: Vec<Content>,
 }
 
 impl<'a> New<'a> {
-    /// One of which nothing was counted.
+    /// A document for which no count was made.
     pub(super) fn uncounted(document: &'a Document) -> Self {
         Self { document, of_own: None, counted: Vec::new() }
     }
@@ -84,7 +85,7 @@ impl Scripts {
         }
     }
 
-    /// Answers the first queries, at least one of them, as far as no text decides.
+    /// Answers the first queries, at least one, except for decisions by texts.
     pub(super) fn near(
         &self,
         begun: &Begun<'_>,
@@ -104,7 +105,8 @@ impl Scripts {
         queries.iter().zip(found).map(|(query, found)| Found::read(query, rule, limit, found)).collect()
     }
 
-    /// Looks what has to be counted before the first documents can be inserted, of one of them at least.
+    /// Finds the documents to count before the first of `documents` can be inserted, for at least
+    /// one of them.
     pub(super) fn look(
         &self,
         begun: &Begun<'_>,
@@ -126,7 +128,8 @@ impl Scripts {
         documents.iter().zip(looks).map(|(document, look)| Look::read(&document.sketch, rule, look)).collect()
     }
 
-    /// Inserts the first documents, at least one of them, as of now; with a rule, where nothing is near by it.
+    /// Inserts the first documents, at least one, as of now; with a rule, only those without a near
+    /// document.
     pub(super) fn insert(
         &self,
         begun: &Begun<'_>,
@@ -164,7 +167,7 @@ impl Scripts {
             .collect()
     }
 
-    /// Removes those of the first documents that match, and looks at one at least.
+    /// Removes those of the first documents that match; examines at least one.
     pub(super) fn remove(
         &self,
         begun: &Begun<'_>,
@@ -187,7 +190,8 @@ impl Scripts {
         Ok(removed.into_iter().map(|removed| removed == 1).collect())
     }
 
-    /// Looks at the first entries of one kind, at least one of them, and says with which something is wrong.
+    /// Examines the first entries of one kind, at least one, and returns true for each defective
+    /// entry.
     pub(super) fn examine(
         &self,
         begun: &Begun<'_>,
@@ -208,8 +212,8 @@ impl Scripts {
 }
 
 impl Begun<'_> {
-    /// What every script is given first: the names, which index it is, what has expired, and how
-    /// many keys the server had dropped.
+    /// Adds the first arguments of every script: the keys, the identity of the index, the horizon,
+    /// and the number of keys already dropped by the server.
     fn begin(&self, call: &mut ScriptInvocation<'_>) {
         let Self { keys, known, horizon, .. } = self;
         call.key(&keys.metadata).key(&keys.ids).key(&keys.documents).key(&keys.runs).key(&keys.buckets);
@@ -219,8 +223,8 @@ impl Begun<'_> {
         call.arg(format!("{expired} {}", self.server.losses_known()));
     }
 
-    /// What the scripts that insert and remove are given next: where to keep their answers, and what they sweep by the
-    /// clock. Returns its time.
+    /// Adds the next arguments of the scripts that insert and remove: the key of the kept answer,
+    /// and the limits and clock of the sweep. Returns the clock's time.
     fn begin_write(
         &self,
         call: &mut ScriptInvocation<'_>,
@@ -236,8 +240,8 @@ impl Begun<'_> {
         now
     }
 
-    /// Calls a script that writes: when the index was last written to, if the clock is too far ahead of that, else 0; and
-    /// what it answers for each item.
+    /// Calls a script that writes. Returns the time of the index's last write, if the clock is too
+    /// far ahead of it, else 0; and the answer for each item.
     fn write<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<(i64, Vec<T>)> {
         let mut answers: Vec<Value> = self.call(call)?;
         if answers.is_empty() {
@@ -252,7 +256,7 @@ impl Begun<'_> {
     }
 }
 
-/// Says that a clock is ahead, if it is; or refuses it, after the script has.
+/// Warns of a clock that is ahead; or returns the error, after the script has refused the clock.
 fn warn(clock: &Clock, now: Timestamp, ahead_of: i64) -> Result<()> {
     match Timestamp::new(ahead_of) {
         Some(last) if ahead_of > 0 => check_ahead(clock, now, last),
@@ -260,7 +264,7 @@ fn warn(clock: &Clock, now: Timestamp, ahead_of: i64) -> Result<()> {
     }
 }
 
-/// As many as one call may have, by how many buckets each has and how many bytes of text.
+/// Returns the items that one call may have; `size` returns an item's buckets and bytes of text.
 fn first<T>(items: &[T], size: impl Fn(&T) -> (usize, usize)) -> &[T] {
     let (mut n_buckets, mut n_bytes) = (0_usize, 0_usize);
     let fits = |item: &&T| {
@@ -273,15 +277,15 @@ fn first<T>(items: &[T], size: impl Fn(&T) -> (usize, usize)) -> &[T] {
     &items[..n_fitting.max(1).min(items.len())]
 }
 
-/// The text that is to be kept.
+/// The text of a document, if the index keeps texts.
 fn kept_text<'a>(metadata: &Metadata, document: &'a Document) -> Option<&'a Text> {
     document.sketch.text().filter(|_| metadata.texts != TextKeeping::None)
 }
 
-/// What a writing script keeps its answer under: another one for every call, in whatever process, and the same one where
-/// a call is repeated.
+/// Draws a token, under which a writing script keeps its answer. It differs between all calls of
+/// all processes, and is the same in repetitions of a call.
 fn token() -> String {
-    // Each state has keys of its own, drawn by the operating system.
+    // Each state has its own keys, drawn by the operating system.
     let draw = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", draw(), draw())
 }

@@ -1,4 +1,4 @@
-//! Connections to the server, at most so many, and what is done when they fail.
+//! Connections to the server, up to a limit, and the treatment of failures.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,17 +17,17 @@ use super::errors::{is_away, is_elsewhere, is_loading, may_pass, says};
 use super::losses::{Info, Losses, News};
 use super::uri::RedisUri;
 
-/// More would wait for the server's one thread, not for us.
+/// The most connections. More would wait for the server's one thread, not for us.
 pub(crate) const CONNECTIONS_MAX: usize = 16;
 
-/// How long to wait, and for what.
+/// The longest waits.
 #[derive(Clone, Copy)]
 pub(super) struct Waits {
     /// For a connection to be made.
     pub(super) connect: Duration,
     /// For one reply.
     pub(super) reply: Duration,
-    /// For a server that has answered before to answer again; and for one of our own connections to be free.
+    /// For a server that has answered before to answer again, and for a free connection of our own.
     pub(super) server: Duration,
 }
 
@@ -41,10 +41,10 @@ impl Default for Waits {
     }
 }
 
-/// How long a server that reads its files is waited for at least when this program starts.
+/// The least wait at the start of this program for a server that reads its files.
 const LOADING_WAIT: Duration = Duration::from_secs(120);
 
-/// What a server may take for a reply that has much to do.
+/// The least patience for a reply: a busy server may take this long.
 const REPLY_MIN: Duration = Duration::from_secs(5);
 
 const PAUSE_MIN: Duration = Duration::from_millis(20);
@@ -58,11 +58,12 @@ pub(super) struct Server {
     pub(super) waits: Waits,
     pool: Mutex<Pool>,
     freed: Condvar,
-    /// Whether it ever did what it was asked for. A server that never answered is more likely a mistake in the URL.
+    /// True once the server has completed a call. A server that never has is more likely a mistake
+    /// in the URL.
     pub(super) has_answered: AtomicBool,
     away: Away,
     pub(super) losses: Losses,
-    /// Whether its settings were complained about, which is done once.
+    /// True once a warning about the server's settings was logged: there is one.
     has_warned: AtomicBool,
 }
 
@@ -70,14 +71,14 @@ pub(super) struct Server {
 struct Pool {
     /// Connections on which the last reply was read to its end.
     idle: Vec<Connection>,
-    /// All that there are, idle or not.
+    /// The number of connections, idle or not.
     n_open: usize,
 }
 
-/// Why an attempt failed.
+/// The reason for which an attempt failed.
 enum Failure {
     Redis(RedisError),
-    /// What no repetition mends.
+    /// An error that no repetition mends.
     Final(Error),
 }
 
@@ -87,7 +88,8 @@ impl From<RedisError> for Failure {
     }
 }
 
-/// One of the connections that the pool counts. What is in it when it is dropped is used again.
+/// A place among the counted connections. Its connection, if any, becomes idle when the lease is
+/// dropped.
 struct Lease<'a> {
     server: &'a Server,
     connection: Option<Connection>,
@@ -105,7 +107,7 @@ impl Drop for Lease<'_> {
 }
 
 impl Server {
-    /// Connects when it is used.
+    /// A server, without a connection yet.
     pub(super) fn new(uri: &RedisUri, waits: Waits) -> Result<Self> {
         let server = Self {
             uri: uri.clone(),
@@ -122,14 +124,15 @@ impl Server {
         Ok(server)
     }
 
-    /// What makes a connection. The password is read each time, because it may have been changed.
+    /// Returns a client, which makes one connection. The password is read each time, because it may
+    /// have changed.
     fn client(&self) -> Result<Client> {
         let Self { uri, address, .. } = self;
         let refused = |error| Error::invalid(format!("{address} is no address of Redis")).caused_by(error);
-        // The brackets of an IPv6 address are the URL's.
+        // The brackets of an IPv6 address belong to the URL.
         let host = uri.host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(&uri.host);
         let info = ConnectionAddr::Tcp(host.to_owned(), uri.port).into_connection_info().map_err(refused)?;
-        // Of a server that hangs, the library would wait for the answer to its own name first.
+        // If the server hangs, the library would first wait for the answer to its own name.
         let mut settings = info.redis_settings().clone().set_db(uri.db).set_skip_set_lib_name();
         if let Some(user) = &uri.user {
             settings = settings.set_username(user);
@@ -142,14 +145,15 @@ impl Server {
         Client::open(info).map_err(refused)
     }
 
-    /// Changes how long a server that is away, or one of our own connections, is waited for. One that keeps its
-    /// connections and says nothing is away too.
+    /// Changes the wait for a server that is away, or for a connection of our own. A server that
+    /// keeps its connections open without an answer is away too.
     pub(super) fn set_patience(&mut self, patience: Duration) {
         self.waits.server = patience;
         self.waits.reply = self.waits.reply.min(patience.max(REPLY_MIN));
     }
 
-    /// As [`run`](Self::run), for a script, which looks first whether the index is there and still the same.
+    /// As [`run`](Self::run), for a script, which first checks that the index exists and is the
+    /// same.
     pub(super) fn run_on<T>(
         &self,
         known: &Known,
@@ -162,20 +166,20 @@ impl Server {
         })?
     }
 
-    /// Does `work` on a connection. Where the server does not answer, the work is repeated, so it must be right to do it
-    /// twice.
+    /// Does `work` on a connection. Repeats the work if the server does not answer, so repeated
+    /// work must be right.
     pub(super) fn run<T>(&self, work: impl FnMut(&mut Connection) -> RedisResult<T>) -> Result<T> {
         self.run_within(self.waits.server, work)
     }
 
-    /// The same with another wait for a server that is away.
+    /// As [`run`](Self::run), with the wait `wait_max` for a server that is away.
     pub(super) fn run_within<T>(
         &self,
         wait_max: Duration,
         mut work: impl FnMut(&mut Connection) -> RedisResult<T>,
     ) -> Result<T> {
         let begun = Instant::now();
-        // The first repetition is at once: most often the server closed a connection that was idle for long.
+        // The first repetition is at once: most often the server has closed a long idle connection.
         let mut pause = Duration::ZERO;
         loop {
             let error = match self.attempt(begun + wait_max, &mut work) {
@@ -213,13 +217,13 @@ impl Server {
         };
         let done = work(&mut connection);
         match &done {
-            // After an error of the server's the next reply is the next request's.
+            // After an error of the server, the next reply belongs to the next request.
             Ok(_) => lease.connection = Some(connection),
             Err(error) if error.code().is_some() && is_elsewhere(error).is_none() => {
                 lease.connection = Some(connection);
             }
-            // The others have most likely lost their server too, or lead to one that is none any
-            // more.
+            // The other connections have most likely lost their server too, or lead to a server
+            // that is no longer the right one.
             Err(_) => {
                 let mut pool = self.pool();
                 pool.n_open -= pool.idle.len();
@@ -229,7 +233,7 @@ impl Server {
         Ok(done?)
     }
 
-    /// An idle connection, or leave to make one.
+    /// Takes an idle connection, or the place of a new one.
     fn take(&self, until: Instant) -> Result<Lease<'_>, Failure> {
         let is_busy = |pool: &mut Pool| pool.idle.is_empty() && pool.n_open == CONNECTIONS_MAX;
         let (mut pool, waited) = self
@@ -253,7 +257,7 @@ impl Server {
     }
 
     fn pool(&self) -> MutexGuard<'_, Pool> {
-        // Every change of it is whole, so a panic leaves it right.
+        // Every change is whole, so a panic leaves the pool right.
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -275,8 +279,8 @@ impl Server {
         Ok(connection)
     }
 
-    /// Refuses a server that would drop documents by itself, or has, and warns of one that keeps
-    /// nothing on disk. Looked at with every connection, because a server may come back with other
+    /// Refuses a server that would drop documents by itself, or has, and warns of one without an
+    /// append-only file. Done with every connection, because a server may come back with other
     /// settings.
     fn check(&self, info: &Info<'_>) -> Result<(), Failure> {
         if let Some(policy) = info.evicting_policy() {
@@ -307,8 +311,7 @@ impl Server {
         Ok(())
     }
 
-    /// Reads by one command, as [`run`](Self::run), and looks in the same call whether the server
-    /// has dropped anything.
+    /// Reads by one command, as [`run`](Self::run), and checks in the same call for dropped keys.
     pub(super) fn read<T: FromRedisValue>(&self, command: &Cmd) -> Result<T> {
         let (value, info): (T, Option<String>) = self.run(|connection| {
             if self.losses.n_known().is_none() {
@@ -317,7 +320,7 @@ impl Server {
             let mut both = redis::pipe();
             both.add_command(command.clone()).cmd("INFO").arg("stats");
             match both.query(connection) {
-                // Of two the errors are told as one; the command alone says its own.
+                // The errors of two commands come as one; the command alone returns its own.
                 Err(error) if !is_away(&error) => Ok((command.query(connection)?, None)),
                 answered => answered,
             }
@@ -329,8 +332,8 @@ impl Server {
         Ok(value)
     }
 
-    /// How many keys the server may have dropped, for scripts to hold against what it has; empty
-    /// where it does not tell.
+    /// Returns the number of keys that may have been dropped, against which scripts check the
+    /// server; empty where the server does not report it.
     pub(super) fn losses_known(&self) -> String {
         self.losses.n_known().map_or_else(String::new, |n| n.to_string())
     }

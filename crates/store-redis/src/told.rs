@@ -6,23 +6,23 @@ use super::RedisStore;
 use super::answers::Found;
 use super::layout::{Content, TextDigest, damaged_text, decode_text, decode_told};
 
-/// As many texts are read at a time, so that few are in memory.
+/// The texts read at a time: few, because they are in memory together.
 pub(super) const AT_ONCE: usize = 64;
 
-/// A document as it is stored, its text with its sketch.
+/// A document as stored, with its text in its sketch.
 pub(super) struct Told {
     pub(super) stored: StoredDocument,
-    /// A digest of the text, and the content that follows from it; none where no text is kept.
+    /// The digest of the text; `None` where no text is kept.
     pub(super) text: Option<TextDigest>,
     pub(super) content: Option<Content>,
 }
 
-/// Reads documents that are there, each with its text, all as of one moment.
+/// Reads the live documents among `ids`, each with its text, all as of one moment.
 pub(super) fn read(store: &RedisStore, ids: &[DocumentId]) -> Result<Vec<Option<Told>>> {
     read_each(store, ids)?.into_iter().collect()
 }
 
-/// As [`read`], where a document that is damaged is an error of its own.
+/// As [`read`], with an error for each damaged document.
 pub(super) fn read_each(store: &RedisStore, ids: &[DocumentId]) -> Result<Vec<Result<Option<Told>>>> {
     let keys = ids.iter().flat_map(|id| [store.keys.document(id), store.keys.text(id)]);
     let values = store.values(keys.collect())?;
@@ -58,8 +58,8 @@ pub(super) fn texts(store: &RedisStore, ids: &[DocumentId]) -> Result<Vec<Option
     Ok(texts)
 }
 
-/// Counts what searches have found that is worth it. A document is judged by what it is when its text is read: one that was
-/// removed since is not near, and one that was replaced is near if it is so now.
+/// Counts the documents found worth a count by searches. A document is judged as of the reading of
+/// its text: one removed since the search is not near, and one replaced is near if it is now.
 pub(super) fn count(
     store: &RedisStore,
     queries: &[Sketch],

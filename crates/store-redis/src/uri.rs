@@ -11,33 +11,33 @@ use index::{CallSizes, Capabilities, Clock, Error, Mode, Place, Result, Store};
 use crate::RedisStore;
 use crate::server::CONNECTIONS_MAX;
 
-/// The place of an index in Redis, and how to get there.
+/// The place of an index in Redis, and the access to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RedisUri {
-    /// Where the server is. An IPv6 address is in brackets.
+    /// The host of the server. An IPv6 address is in brackets.
     pub host: String,
-    /// Its port.
+    /// The port of the server.
     pub port: u16,
-    /// What the keys of the index have between their braces.
+    /// The name of the index: the part of its keys between the braces.
     pub name: String,
     /// The number of the database in the server.
     pub db: i64,
-    /// The user of its access control list; the default one where there is none.
+    /// The user of the server's access control list; `None` for the default user.
     pub user: Option<String>,
     /// A file with the password in its first line.
     pub password_file: Option<PathBuf>,
 }
 
-/// The port of Redis, unless the URL names another.
+/// The default port of Redis.
 const REDIS_PORT: u16 = 6379;
 
-/// The longest name: every key has it.
+/// The longest name of an index: it is part of every key.
 const REDIS_NAME_BYTES_MAX: usize = 128;
 
 impl FromStr for RedisUri {
     type Err = Error;
 
-    /// Reads what comes after `redis://`.
+    /// Parses the part after `redis://`.
     fn from_str(rest: &str) -> Result<Self> {
         let malformed = |what: String| {
             Error::invalid(format!(
@@ -84,7 +84,7 @@ impl FromStr for RedisUri {
 }
 
 impl RedisUri {
-    /// The password, where there is a file for it.
+    /// Reads the password from its file, if one is named.
     pub(super) fn read_password(&self) -> Result<Option<String>> {
         let Some(path) = &self.password_file else { return Ok(None) };
         let text = fs::read_to_string(path).map_err(|error| {
@@ -118,7 +118,7 @@ impl Place for RedisUri {
             local_path: None,
             outlives_process: true,
             n_handles_max: CONNECTIONS_MAX,
-            // One thread at the other end, and scripts of 128 documents.
+            // The server has one thread, and scripts take 128 documents.
             searches: CallSizes::new(4, 64),
             texts: index::TextKeeping::None,
             insertions: CallSizes::new(4, 128),

@@ -1,4 +1,4 @@
-//! One request to one server, and what its answer says of each item.
+//! One request to one server, and the results of its items.
 
 use bytes::BytesMut;
 
@@ -9,7 +9,7 @@ use crate::messages::{
 use crate::regions::{Address, Region, specifier};
 use crate::{Answer, Cell, Cells, Error, RemoteError};
 
-/// One request, and the numbers of the items that are in it, in its order.
+/// One request, and the numbers of its items in the order of the request.
 pub(crate) struct Call<'a> {
     pub(crate) server: Address,
     pub(crate) request: MultiRequest,
@@ -18,7 +18,7 @@ pub(crate) struct Call<'a> {
     pub(crate) last: Option<&'a Get>,
 }
 
-/// What came of a call: of each of its items, and of what was asked last.
+/// The results of a call: one of each item, and one of `last`.
 pub(crate) struct Results {
     pub(crate) items: Vec<Result<(Vec<Cell>, bool), Error>>,
     pub(crate) last: Option<Result<Vec<Cell>, Error>>,
@@ -41,7 +41,7 @@ impl<'a> Call<'a> {
             let (mut action, condition) = items[place].action(&mut self.block)?;
             self.items.push(place);
             if condition.is_some() {
-                // A condition holds for a region action, so each is one of its own.
+                // A condition holds for a whole region action, so each item with one has its own.
                 let region = together.region.clone();
                 action.index = Some(0);
                 self.request.regions.push(RegionAction {
@@ -84,7 +84,7 @@ impl<'a> Call<'a> {
     }
 
     pub(crate) fn all_failed(&self, error: Error) -> Results {
-        // The error of each says whether it may be done; the last one has the whole.
+        // Each item needs the error for `may_be_done`; the last item gets the original.
         let mut items: Vec<_> = self.items.iter().map(|_| Err(error.again())).collect();
         if let Some(last) = items.last_mut() {
             *last = Err(error);
@@ -94,7 +94,7 @@ impl<'a> Call<'a> {
 }
 
 impl RegionActionResult {
-    /// Of each action that was asked for, in its order.
+    /// Returns a result for each action of `asked`, in its order.
     #[expect(clippy::type_complexity, reason = "it is taken apart by its only caller")]
     fn into_results(
         self,

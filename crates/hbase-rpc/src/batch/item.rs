@@ -1,4 +1,4 @@
-//! What a batch is made of: gets, changes, and changes on a condition.
+//! The items of a batch: gets, changes, and changes on a condition.
 
 use std::time::Duration;
 
@@ -11,23 +11,24 @@ use crate::messages::{
 };
 use crate::{Cell, CellType, Error};
 
-/// Asks for some columns of a row, as of one moment.
+/// A request for some columns of a row, as of one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Get {
-    /// Its key.
+    /// The key of the row.
     pub row: Bytes,
-    /// Families, each with columns of it, or with none for all of them. No family at all stands for the whole row.
+    /// Families, each with some of its columns, or with none for all of them. An empty list stands
+    /// for the whole row.
     pub columns: Vec<(Bytes, Vec<Bytes>)>,
 }
 
 impl Get {
-    /// A whole row.
+    /// Asks for a whole row.
     #[must_use]
     pub fn new(row: impl Into<Bytes>) -> Self {
         Self { row: row.into(), columns: Vec::new() }
     }
 
-    /// With one more column.
+    /// Asks for this column, and for the columns named before.
     #[must_use]
     pub fn column(mut self, family: impl Into<Bytes>, qualifier: impl Into<Bytes>) -> Self {
         self.columns.push((family.into(), vec![qualifier.into()]));
@@ -48,12 +49,13 @@ impl Get {
     }
 }
 
-/// A change of one row. It may be made twice: its cells have the time that the caller gave them.
+/// A change of one row. A repetition changes nothing, since the caller sets the times of the cells;
+/// with [`LATEST`](crate::LATEST) each try is a version of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mutation {
-    /// All of one row; either all are put, or all delete.
+    /// The cells, all of one row; either all put, or all delete.
     pub cells: Vec<Cell>,
-    /// After which what is put vanishes by itself.
+    /// The time after which put cells vanish by themselves.
     pub time_to_live: Option<Duration>,
 }
 
@@ -82,16 +84,16 @@ impl Mutation {
     }
 }
 
-/// A change of one row that is made only where a cell of the row holds something known.
+/// A change of one row, made only if a cell of the row holds an expected value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckAndMutate {
-    /// The family of the cell that is compared.
+    /// The family of the compared cell.
     pub family: Bytes,
-    /// Its column.
+    /// The column of the compared cell.
     pub qualifier: Bytes,
-    /// What it has to hold, `None` for no cell, or an empty one.
+    /// The expected value, `None` for no cell or an empty one.
     pub expected: Option<Bytes>,
-    /// What is done then.
+    /// The change to make.
     pub mutation: Mutation,
 }
 
@@ -112,34 +114,35 @@ impl CheckAndMutate {
     }
 }
 
-/// What became of a [`CheckAndMutate`].
+/// The outcome of a [`CheckAndMutate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checked {
     /// The change was made.
     Done,
-    /// The cell holds something else, and nothing was changed.
+    /// The cell holds another value, and nothing was changed.
     Refused,
-    /// The answer was lost, so it may be done or not: a caller that has to know reads the row.
+    /// The answer was lost, so the change may have been made or not: a caller that must know reads
+    /// the row.
     Unknown,
 }
 
-/// What a batch is made of.
+/// An item of a batch.
 pub(crate) trait Item {
-    /// What comes of one.
+    /// The outcome of one item.
     type Outcome;
 
-    /// At most so many go in one call, which a server does one after another.
+    /// The most items in one call, which a server executes one after another.
     const CALL_LEN: usize;
 
     fn row(&self) -> Result<&Bytes, Error>;
 
-    /// As a part of a request. What is put is appended to `block`.
+    /// Returns the item as a part of a request, and appends the cells of a change to `block`.
     fn action(&self, block: &mut BytesMut) -> Result<(Action, Option<Condition>), Error>;
 
-    /// What a server's result says.
+    /// Returns the outcome by a server's result.
     fn outcome(cells: Vec<Cell>, is_processed: bool) -> Self::Outcome;
 
-    /// What is said where the answer was lost. `None` lets it be tried again.
+    /// Returns the outcome after an error, or `None` if the item is to be tried again.
     fn lost(_error: &Error) -> Option<Self::Outcome> {
         None
     }
@@ -179,7 +182,7 @@ impl Item for Mutation {
 
 impl Item for CheckAndMutate {
     type Outcome = Checked;
-    // Each is synced to the log by itself, so a few calls side by side share that.
+    // Each check waits for a sync of the log, and calls side by side share the syncs.
     const CALL_LEN: usize = 32;
 
     fn row(&self) -> Result<&Bytes, Error> {

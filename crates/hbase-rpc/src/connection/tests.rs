@@ -1,4 +1,4 @@
-//! Against a server of a few lines.
+//! Tests of a connection against a server of a few lines.
 
 use bytes::{Buf, BufMut, BytesMut};
 use tokio::io::DuplexStream;
@@ -16,7 +16,7 @@ async fn connected() -> (Connection, DuplexStream) {
     connected_by(1 << 20).await
 }
 
-/// By a stream that holds so many bytes.
+/// Connects by a stream that holds `len` bytes.
 async fn connected_by(len: usize) -> (Connection, DuplexStream) {
     let (ours, mut theirs) = tokio::io::duplex(len);
     let connection = Connection::over(ours, Service::Client, ConnectionOptions::default()).await.unwrap();
@@ -76,7 +76,7 @@ async fn answers_find_their_calls_in_any_order() {
     drop(server.await.unwrap());
 }
 
-/// All of them, at once.
+/// Runs all futures at once.
 async fn futures_of<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
     let mut futures: Vec<_> = futures.map(Box::pin).collect();
     let mut outputs: Vec<Option<F::Output>> = futures.iter().map(|_| None).collect();
@@ -150,7 +150,7 @@ async fn a_server_that_is_silent_is_given_up() {
     assert!(!connection.is_open());
 }
 
-/// As a server with Kerberos answers a name alone.
+/// The answer is that of a server with Kerberos to a name alone.
 #[tokio::test]
 async fn a_server_that_refuses_the_connection_says_why() {
     let (connection, mut server) = connected().await;
@@ -169,7 +169,8 @@ async fn a_server_that_refuses_the_connection_says_why() {
     assert!(!connection.is_open());
 }
 
-/// More at once than is queued, to a server that takes it at once, and to one that takes a little at a time.
+/// More requests at once than the queue holds, to a server that reads them at once, and to one that
+/// reads a little at a time.
 #[tokio::test]
 async fn callers_wait_for_room() {
     for len in [64 << 20, 10_000] {
@@ -191,13 +192,13 @@ async fn callers_wait_for_room() {
     }
 }
 
-/// A request that its caller has queued and not written.
+/// The caller has queued a request and not written it.
 #[tokio::test]
 async fn a_caller_that_goes_away_leaves_a_whole_request() {
     let (connection, mut server) = connected().await;
     {
         let mut call = Box::pin(get(&connection, SECOND));
-        // Once: it is in the queue then.
+        // One poll puts the request into the queue.
         let polled =
             std::future::poll_fn(|context| std::task::Poll::Ready(call.as_mut().poll(context).is_pending()));
         assert!(polled.await);

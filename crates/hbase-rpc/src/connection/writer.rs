@@ -1,5 +1,6 @@
-//! What is on its way to a server. Callers write it themselves, as far as the system takes it at once: that saves them the
-//! wait for a task. What it does not take is left to a task, so that no caller that goes away leaves half a request.
+//! Requests on their way to a server. Callers write directly as much as the system takes at once,
+//! which saves the wait for a task. The rest is left to a task, so no caller that goes away leaves
+//! half a request.
 
 use std::io;
 use std::pin::Pin;
@@ -11,15 +12,15 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 use tokio::task;
 
-/// Callers wait with their requests while more bytes than these are on their way.
+/// The bytes in the queue beyond which callers wait with their requests.
 const QUEUE_LEN: usize = 1 << 20;
 
-/// The side of a connection that is written to.
+/// The write side of a connection.
 type Sink = Box<dyn AsyncWrite + Send + Unpin>;
 
 pub(super) struct Writer {
     state: Mutex<State>,
-    /// Something is left for the task.
+    /// Signals bytes left for the task.
     is_left: Notify,
     has_room: Notify,
 }
@@ -37,11 +38,11 @@ impl Writer {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // What is in it is whole between any two steps.
+        // The guarded data is consistent between any two steps.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends a request, together with those that other callers have by then.
+    /// Sends a request, together with the requests of other callers in the queue by then.
     pub(super) async fn send(&self, request: Bytes) -> io::Result<()> {
         loop {
             let has_room = self.has_room.notified();
@@ -51,12 +52,12 @@ impl Writer {
             has_room.await;
         }
         let queued = Queued(Some(self));
-        // What else is asked at the same time gets into the queue first.
+        // Other requests of the same moment get into the queue first.
         task::yield_now().await;
         queued.write()
     }
 
-    /// Whether there was room for it.
+    /// Puts a request into the queue, and returns false if there is no room.
     fn queue(&self, request: &Bytes) -> bool {
         let queue = &mut self.lock().queue;
         let has_room = queue.len() <= QUEUE_LEN;
@@ -97,7 +98,7 @@ impl Writer {
         }
     }
 
-    /// Writes what is left to the task, until that fails.
+    /// Writes the bytes left to the task, until that fails, and returns the error.
     pub(super) async fn run(&self) -> io::Error {
         loop {
             self.is_left.notified().await;
@@ -122,7 +123,7 @@ impl Writer {
     }
 }
 
-/// A request in the queue, for which its caller is going to write.
+/// A request in the queue, which its caller is about to write.
 struct Queued<'a>(Option<&'a Writer>);
 
 impl Queued<'_> {
@@ -132,7 +133,7 @@ impl Queued<'_> {
 }
 
 impl Drop for Queued<'_> {
-    /// A caller that goes away leaves it to the task.
+    /// Leaves the request of a caller that goes away to the task.
     fn drop(&mut self) {
         if let Some(writer) = self.0 {
             writer.is_left.notify_one();

@@ -1,4 +1,4 @@
-//! What is asked for, and by which service.
+//! The execution of calls, by service and method.
 
 use bytes::Bytes;
 use prost::Message;
@@ -15,8 +15,10 @@ use crate::messages::{
 /// The number of the master among the servers.
 pub(super) const MASTER: usize = 0;
 
+/// Executes a call on a server.
+///
 /// # Errors
-/// What the server says in place of an answer.
+/// The exception in place of an answer.
 pub(super) fn execute(
     cluster: &Cluster,
     server: usize,

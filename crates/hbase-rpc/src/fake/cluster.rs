@@ -1,4 +1,4 @@
-//! What tests do to a cluster, and what they see of it.
+//! Actions of tests on a cluster, and views of its state.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -16,13 +16,13 @@ use crate::messages::{DISABLED, ENABLED, ENABLING};
 use crate::regions::{Address, replica_name};
 
 impl Cluster {
-    /// Where the master is, or was.
+    /// Returns the address of the master, even if killed.
     #[must_use]
     pub fn master(&self) -> Address {
         self.address(MASTER)
     }
 
-    /// Where a region server is, or was.
+    /// Returns the address of a region server, even if killed.
     #[must_use]
     pub fn region_server(&self, server: usize) -> Address {
         self.address(server + 1)
@@ -33,13 +33,15 @@ impl Cluster {
         (state.host.clone(), state.servers[server].port)
     }
 
-    /// Creates a table whose regions, all but the first, begin at these keys; in place of one of this name.
+    /// Creates a table whose regions, all but the first, begin at these keys, in place of a table
+    /// of the same name.
     pub fn create_table(&self, name: &str, families: &[&str], splits: &[&[u8]]) {
         let families: Vec<_> = families.iter().map(|family| (*family, None)).collect();
         self.create_table_with_lives(name, &families, splits);
     }
 
-    /// The same, of families whose cells vanish after so many seconds.
+    /// Creates a table like [`Cluster::create_table`], with families whose cells vanish after so
+    /// many seconds.
     pub fn create_table_with_lives(&self, name: &str, families: &[(&str, Option<u32>)], splits: &[&[u8]]) {
         self.drop_table(name);
         let mut state = lock(&self.0.state);
@@ -63,7 +65,7 @@ impl Cluster {
         state.replicas.retain(|_, region| region.table != name);
     }
 
-    /// Enables or disables a table: its regions are served, or nowhere.
+    /// Enables or disables a table. No server serves the regions of a disabled table.
     ///
     /// # Panics
     /// Where there is no such table.
@@ -73,8 +75,8 @@ impl Cluster {
             if is_enabled { ENABLED } else { DISABLED };
     }
 
-    /// Begins to enable a table that is disabled: its regions are on their way to servers. [`Cluster::enable_table`]
-    /// ends it.
+    /// Begins to enable a disabled table: its regions are on their way to servers, until
+    /// [`Cluster::enable_table`].
     ///
     /// # Panics
     /// Where there is no such table.
@@ -82,7 +84,8 @@ impl Cluster {
         lock(&self.0.state).tables.get_mut(name).expect("the table was created").state = ENABLING;
     }
 
-    /// Splits the region that has a key there, unless it begins with it. The second half goes to another server, where there is one.
+    /// Splits the region of a key at the key, unless the region begins there. The second half goes
+    /// to the server with the fewest regions.
     ///
     /// # Panics
     /// Where there is no such table.
@@ -99,7 +102,7 @@ impl Cluster {
         state.add_region(table, key, region.end, server);
     }
 
-    /// Merges the region that has a key with the one after it, unless it is the last.
+    /// Merges the region of a key with the next one, unless there is none.
     ///
     /// # Panics
     /// Where there is no such table.
@@ -115,7 +118,7 @@ impl Cluster {
         state.add_region(table, first.start, second.end, second.server);
     }
 
-    /// Moves the region that has a key to another server. The one it was on says where it is.
+    /// Moves the region of a key to another server. The old server names the new one.
     ///
     /// # Panics
     /// Where there is no such table.
@@ -125,8 +128,8 @@ impl Cluster {
         state.regions.get_mut(&name).expect("it was found").server = server + 1;
     }
 
-    /// Gives each region of a table a replica on the server after its own, with the rows that there are now. What is
-    /// written later the replicas have when this is called again.
+    /// Gives each region of a table a replica on the server after its own, with the present rows.
+    /// Later writes reach the replicas by another call of this function.
     ///
     /// # Panics
     /// Where there is no such table.
@@ -144,7 +147,7 @@ impl Cluster {
         }
     }
 
-    /// The region server that has a key of a table.
+    /// Returns the region server of a key of a table.
     ///
     /// # Panics
     /// Where there is no such table.
@@ -155,7 +158,7 @@ impl Cluster {
         state.regions[&name].server - 1
     }
 
-    /// How many regions a table has.
+    /// Returns the number of regions of a table.
     #[must_use]
     pub fn n_regions(&self, table: &str) -> usize {
         lock(&self.0.state).regions.values().filter(|region| region.table == table).count()
@@ -166,7 +169,7 @@ impl Cluster {
         self.stop(MASTER);
     }
 
-    /// Kills a region server: its port is closed, its regions are nowhere, and the scans on it are lost.
+    /// Kills a region server: its port is closed, its regions are nowhere, and its scans are lost.
     pub fn kill(&self, server: usize) {
         self.stop(server + 1);
     }
@@ -180,7 +183,8 @@ impl Cluster {
         lock(&self.0.state).scans.retain(|_, open| open.server() != server);
     }
 
-    /// Brings the regions of a server that was killed up elsewhere, as the master does after a while; `hbase:meta` too.
+    /// Brings the regions of a killed server up elsewhere, as the master does after a while;
+    /// `hbase:meta`, too.
     ///
     /// # Panics
     /// Where no other server is up.
@@ -201,7 +205,7 @@ impl Cluster {
         }
     }
 
-    /// Starts a server that was killed again, on its port.
+    /// Starts a killed server again, on its port.
     ///
     /// # Panics
     /// Where another program has taken the port.
@@ -218,7 +222,8 @@ impl Cluster {
         lock(&self.0.state).meta = server + 1;
     }
 
-    /// Lets new connections be refused, as by servers that want Kerberos; no ticket is taken here.
+    /// Makes servers refuse new connections, like servers that want Kerberos; no ticket is taken
+    /// here.
     pub fn want_kerberos(&self) {
         lock(&self.0.state).wants_kerberos = true;
     }
@@ -228,45 +233,45 @@ impl Cluster {
         lock(&self.0.state).scans.clear();
     }
 
-    /// How many scans are open.
+    /// Returns the number of open scans.
     #[must_use]
     pub fn n_scans(&self) -> usize {
         lock(&self.0.state).scans.len()
     }
 
-    /// Lets answers to scans end after so many bytes of cells, whatever clients say.
+    /// Bounds the bytes of cells in an answer to a scan, in addition to the client's own bound.
     pub fn limit_answers(&self, n_bytes: u64) {
         lock(&self.0.state).answer_len_max = n_bytes;
     }
 
-    /// Turns the clock of all servers on.
+    /// Advances the clock of all servers.
     pub fn advance(&self, time: Duration) {
         lock(&self.0.state).ahead_ms += i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
     }
 
-    /// Lets something go wrong.
+    /// Adds a fault.
     pub fn fail(&self, fault: Fault) {
         lock(&self.0.state).faults.push(fault);
     }
 
-    /// How many of the faults are still to come.
+    /// Returns the number of faults to come.
     #[must_use]
     pub fn n_faults(&self) -> usize {
         lock(&self.0.state).faults.len()
     }
 
-    /// Nothing goes wrong any more.
+    /// Drops all faults to come.
     pub fn clear_faults(&self) {
         lock(&self.0.state).faults.clear();
     }
 
-    /// How often a method was called, faults included.
+    /// Returns the number of calls of a method, faults included.
     #[must_use]
     pub fn n_calls(&self, method: &str) -> u64 {
         lock(&self.0.state).n_calls.get(method).copied().unwrap_or(0)
     }
 
-    /// All rows of a table that a reader would see.
+    /// Returns all rows of a table, as a reader sees them.
     ///
     /// # Panics
     /// Where there is no such table.
@@ -278,7 +283,7 @@ impl Cluster {
         rows.filter(|cells| !cells.is_empty()).collect()
     }
 
-    /// Puts cells past all servers.
+    /// Puts cells directly into a table, past all servers.
     ///
     /// # Panics
     /// Where there is no such table.
@@ -288,7 +293,7 @@ impl Cluster {
         state.tables.get_mut(table).expect("the table was created").apply(cells, None, now);
     }
 
-    /// Counts a call and says what goes wrong with it.
+    /// Counts a call, and returns the kind of the fault that hits it.
     pub(super) fn count(&self, method: &str, server: usize) -> Option<FaultKind> {
         let mut state = lock(&self.0.state);
         *state.n_calls.entry(method.to_owned()).or_default() += 1;

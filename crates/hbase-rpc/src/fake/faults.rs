@@ -1,4 +1,4 @@
-//! What can be made to go wrong, and which calls it hits.
+//! Faults, and the calls hit by them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Cluster;
 
-/// Something that goes wrong at some calls.
+/// A fault in some calls.
 #[derive(Clone, Debug)]
 pub struct Fault {
     method: Option<String>,
@@ -16,25 +16,27 @@ pub struct Fault {
     kind: FaultKind,
 }
 
-/// What a test does in the middle of a call.
+/// An action of a test in the middle of a call.
 type Deed = Arc<dyn Fn(&Cluster) + Send + Sync>;
 
-/// What a test makes of an answer, with the length before it.
+/// A test's change of an answer, which includes the length before it.
 type Rewrite = Arc<dyn Fn(Vec<u8>) -> Vec<u8> + Send + Sync>;
 
-/// How it goes wrong. Those called `After` do the call's work first.
+/// The kind of a fault. Kinds called `After` execute the call first.
 #[derive(Clone)]
 pub enum FaultKind {
-    /// An exception of this class, without its package, and nothing done.
+    /// An exception of this class, without the package of HBase; nothing is executed.
     Exception(&'static str),
     /// The same, and the server says not to try again.
     FinalException(&'static str),
     /// The call is executed, and answered with an exception of this class.
     ExceptionAfter(&'static str),
-    /// Of a `Multi` the action of this number, counted from 0 through all regions, is answered with an exception of this
-    /// class, and not done. One with a condition takes its whole region action with it, as it does in HBase.
+    /// In a `Multi`, the action of this number, counted from 0 through all regions, is answered
+    /// with an exception of this class, and not executed. An action with a condition takes its
+    /// whole region action with it, as in HBase.
     Action(usize, &'static str),
-    /// Of a `Multi` all actions of the region of this number are answered with one exception, and none of them is done.
+    /// In a `Multi`, all actions on the region of this number are answered with one exception, and
+    /// none is executed.
     Region(usize, &'static str),
     /// A `Scan` is answered without rows, as by a server that is still at work.
     Heartbeat,
@@ -44,17 +46,19 @@ pub enum FaultKind {
     Close,
     /// The call is executed and the connection closed without an answer.
     CloseAfter,
-    /// The call is executed, the answer is sent without so many of its last bytes, and the connection is closed.
+    /// The call is executed, the answer is sent without so many of its last bytes, and the
+    /// connection is closed.
     CutAfter(usize),
-    /// The call is executed, these bytes are sent in place of the answer, and the connection stays open.
+    /// The call is executed, these bytes are sent in place of the answer, and the connection stays
+    /// open.
     GarbageAfter(Vec<u8>),
-    /// The call is executed, and what a test makes of the answer is sent in its place.
+    /// The call is executed, and a test's change of the answer is sent in its place.
     RewriteAfter(Rewrite),
     /// Nothing is done and this call is never answered.
     Stall,
     /// The call is executed and never answered.
     StallAfter,
-    /// Does something to the cluster, then executes the call as ever.
+    /// A test acts on the cluster, then the call is executed as usual.
     Do(Deed),
 }
 
@@ -82,49 +86,49 @@ impl fmt::Debug for FaultKind {
 }
 
 impl Fault {
-    /// At the next call of any method.
+    /// Creates a fault of the next call of any method.
     #[must_use]
     pub fn any(kind: FaultKind) -> Self {
         Self { method: None, server: None, nth: 1, n_times: 1, kind }
     }
 
-    /// At the next call of this method: `"Scan"`.
+    /// Creates a fault of the next call of this method, such as `"Scan"`.
     #[must_use]
     pub fn on(method: &str, kind: FaultKind) -> Self {
         Self { method: Some(method.to_owned()), ..Self::any(kind) }
     }
 
-    /// Does something to the cluster before the next call of this method is executed.
+    /// Creates a fault that acts on the cluster before the next call of this method is executed.
     #[must_use]
     pub fn before(method: &str, deed: impl Fn(&Cluster) + Send + Sync + 'static) -> Self {
         Self::on(method, FaultKind::Do(Arc::new(deed)))
     }
 
-    /// Sends what is made of the answer to the next call, with the length before it.
+    /// Creates a fault that changes the answer to the next call, including the length before it.
     #[must_use]
     pub fn rewrite(rewrite: impl Fn(Vec<u8>) -> Vec<u8> + Send + Sync + 'static) -> Self {
         Self::any(FaultKind::RewriteAfter(Arc::new(rewrite)))
     }
 
-    /// Only at calls of this method.
+    /// Limits the fault to calls of this method.
     #[must_use]
     pub fn of(self, method: &str) -> Self {
         Self { method: Some(method.to_owned()), ..self }
     }
 
-    /// At the n-th matching call from now, the next one being the first.
+    /// Hits the n-th matching call from now; the next call is the first.
     #[must_use]
     pub fn nth(self, nth: u64) -> Self {
         Self { nth: nth.max(1), ..self }
     }
 
-    /// At so many matching calls, one after another.
+    /// Hits so many matching calls, one after another.
     #[must_use]
     pub fn times(self, n_times: u64) -> Self {
         Self { n_times: n_times.max(1), ..self }
     }
 
-    /// Only at calls of this region server; the master is none.
+    /// Limits the fault to calls of this region server; the master is none.
     #[must_use]
     pub fn at(self, server: usize) -> Self {
         Self { server: Some(server + 1), ..self }
@@ -148,7 +152,7 @@ impl Faults {
         self.0.clear();
     }
 
-    /// Counts a call, and takes the fault that hits it: of several the first, while the others wait for the next call.
+    /// Counts a call, and takes the first fault that hits it. Other faults wait for the next call.
     pub(super) fn hit(&mut self, method: &str, server: usize) -> Option<FaultKind> {
         let mut hit = None;
         for (place, fault) in self.0.iter_mut().enumerate() {

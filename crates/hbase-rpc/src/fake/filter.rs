@@ -1,4 +1,4 @@
-//! The filters that are known here.
+//! The filters known to the fake.
 
 use bytes::Bytes;
 use prost::Message;
@@ -6,7 +6,7 @@ use prost::Message;
 use super::Failure;
 use crate::messages::{self, COLUMN_RANGE_FILTER, ColumnRange, MULTI_ROW_RANGE_FILTER, MultiRowRange};
 
-/// What a scan lets through.
+/// The filter of a scan.
 pub(super) enum Filter {
     All,
     Rows(MultiRowRange),
@@ -14,8 +14,10 @@ pub(super) enum Filter {
 }
 
 impl Filter {
+    /// Decodes a filter.
+    ///
     /// # Errors
-    /// Where it is none that is known here, or has ranges that do not ascend.
+    /// If the filter is unknown here or unreadable, or its ranges do not ascend.
     pub(super) fn of(filter: Option<&messages::Filter>) -> Result<Self, Failure> {
         let Some(filter) = filter else { return Ok(Self::All) };
         let bytes = filter.serialized.clone().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `hbase:meta`, made of what the cluster is at the moment.
+//! The rows of `hbase:meta`, made from the present state of the cluster.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use crate::messages::{RegionInfo, TableName, TableState};
 use crate::regions::MAGIC;
 use crate::{Cell, CellType};
 
-/// Namespace and name.
+/// Returns the namespace and the name within it.
 pub(super) fn table_name(table: &str) -> TableName {
     let (namespace, qualifier) = table.split_once(':').unwrap_or(("default", table));
     TableName { namespace: Bytes::from(namespace.to_owned()), qualifier: Bytes::from(qualifier.to_owned()) }
@@ -20,7 +20,7 @@ fn stored(message: &impl Message) -> Bytes {
     [MAGIC, &message.encode_to_vec()].concat().into()
 }
 
-/// All rows, in their order.
+/// Returns all rows, in their order.
 pub(super) fn rows(state: &State) -> Vec<(Bytes, Vec<Cell>)> {
     let cell = |row: &Bytes, family: &'static str, qualifier: &'static str, value: Bytes| Cell {
         row: row.clone(),
@@ -59,8 +59,8 @@ pub(super) fn rows(state: &State) -> Vec<(Bytes, Vec<Cell>)> {
     rows
 }
 
-/// As HBase compares these keys: the table, the start key between the first comma and the last, and what follows it. Where one has
-/// no such part it comes first.
+/// Compares keys as HBase does: by table, by the start key between the first comma and the last,
+/// and by the rest. A key without such a part comes first.
 pub(super) fn compare(a: &[u8], b: &[u8]) -> Ordering {
     parts(a).cmp(&parts(b))
 }

@@ -12,8 +12,10 @@ use crate::messages::{
 };
 use crate::{Cell, Cells};
 
+/// Executes a `Multi`.
+///
 /// # Errors
-/// Of a request as a whole; what is wrong with a region or an action is in the reply.
+/// The failure of the request as a whole; failures of a region or an action are in the reply.
 pub(super) fn multi(
     state: &mut State,
     server: usize,
@@ -35,9 +37,9 @@ pub(super) fn multi(
 struct Call<'a> {
     state: &'a mut State,
     server: usize,
-    /// The cells that came with it, which are not used up yet.
+    /// The cells of the request that are not used up yet.
     sent: Cells,
-    /// Those that go with the answer.
+    /// The cells of the answer.
     found: BytesMut,
     n_actions: usize,
     fault: Option<&'a FaultKind>,
@@ -45,7 +47,7 @@ struct Call<'a> {
 
 impl Call<'_> {
     fn region(&mut self, number: usize, asked: &RegionAction) -> Result<RegionActionResult, Failure> {
-        // Taken from the block in any case: those of the next region come after them.
+        // Taken from the block in any case: the cells of the next region follow.
         let mut changes = Vec::new();
         for action in &asked.actions {
             let n = action.mutation.as_ref().and_then(|mutation| mutation.associated_cell_count).unwrap_or(0);
@@ -71,7 +73,7 @@ impl Call<'_> {
         }))
     }
 
-    /// Each action by itself.
+    /// Executes each action by itself.
     fn actions(
         &mut self,
         place: &Place,
@@ -91,7 +93,7 @@ impl Call<'_> {
         result
     }
 
-    /// All actions or none.
+    /// Executes all actions if the condition holds, or none.
     fn checked(
         &mut self,
         place: &Place,
@@ -127,7 +129,7 @@ impl Call<'_> {
         Ok(found.map_or(expected.is_empty(), |cell| cell.value == expected))
     }
 
-    /// What a test told to go wrong with the action of this number.
+    /// Fails if a test has a fault for the action of this number.
     fn told(&self, number: usize) -> Result<(), Failure> {
         match self.fault {
             Some(FaultKind::Action(wanted, class)) if *wanted == number => {

@@ -10,7 +10,7 @@ use super::{Failure, Reply, meta};
 use crate::Cell;
 use crate::messages::{Scan, ScanRequest, ScanResponse};
 
-/// A scan that a client may go on with.
+/// An open scan, which a client may go on with.
 #[derive(Clone, Debug)]
 pub(super) struct OpenScan {
     server: usize,
@@ -26,17 +26,20 @@ impl OpenScan {
     }
 }
 
-/// Where a scan goes on.
+/// The place where a scan goes on.
 #[derive(Clone, Debug)]
 struct From {
     row: Bytes,
     is_inclusive: bool,
-    /// Only the columns after this one, of that row.
+    /// Only the columns after this one, of the row `row`.
     after: Option<(Bytes, Bytes)>,
 }
 
+/// Executes a call of a scan.
+///
 /// # Errors
-/// As HBase has them: of regions that are elsewhere, of scans that are not known, and of what cannot be scanned.
+/// The exceptions of HBase: for a region that is elsewhere, an unknown scan, or a request that
+/// cannot be scanned.
 pub(super) fn scan(
     state: &mut State,
     server: usize,
@@ -108,7 +111,7 @@ fn begun(state: &State, server: usize, request: &ScanRequest) -> Result<OpenScan
     Ok(OpenScan { server, region: region.value.clone(), scan: scan.clone(), from, next_seq: 0 })
 }
 
-/// Whether there is more in the region.
+/// Reads rows into an answer, and returns true if there is more in the region.
 fn read(
     state: &State,
     open: &mut OpenScan,
@@ -131,7 +134,7 @@ fn read(
         }
         let mut cells = &cells[..];
         while !cells.is_empty() {
-            // At least one, however long it is.
+            // At least one cell, however long.
             let mut n = 0;
             while n < batch.min(cells.len()) && (n == 0 || (block.len() as u64) < len_max) {
                 cells[n].encode(block).map_err(|_| Failure::new("java.io.IOException", "too long"))?;
@@ -154,7 +157,7 @@ fn read(
     Ok(false)
 }
 
-/// The rows that are left of a scan, in their order, before any filter.
+/// Returns the rows left of a scan, in their order, before any filter.
 fn keys(state: &State, open: &OpenScan) -> Vec<Bytes> {
     let OpenScan { scan, from, region, .. } = open;
     let stop = scan.stop_row.clone().unwrap_or_default();

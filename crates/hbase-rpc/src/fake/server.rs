@@ -19,10 +19,10 @@ use super::faults::FaultKind;
 use super::{Cluster, Failure, Reply, calls, lock};
 use crate::messages::{CellBlockMeta, ConnectionHeader, ExceptionResponse, RequestHeader, ResponseHeader};
 
-/// As a server's own bound.
+/// The bound of HBase's own servers.
 const REQUEST_LEN_MAX: usize = 256 << 20;
 
-/// A port that is listened on. All that came of it ends with it.
+/// A port with a listener. All of its connections end with it.
 #[derive(Debug)]
 pub(super) struct Listener {
     task: AbortHandle,
@@ -44,7 +44,7 @@ impl Listener {
     /// Stops as if killed: nothing more is done or answered, and the port is closed.
     pub(super) fn stop(self) {
         self.task.abort();
-        // It drops the sender, and sends nothing.
+        // The task drops the sender, and sends nothing.
         let _ = self.is_gone.recv_timeout(Duration::from_secs(5));
     }
 }
@@ -60,7 +60,7 @@ async fn take_all(cluster: Cluster, server: usize, listener: TcpListener, gone: 
     }
 }
 
-/// The side of a connection that answers are written to.
+/// The write side of a connection.
 struct Answers {
     write: Mutex<OwnedWriteHalf>,
     ends: Notify,
@@ -80,7 +80,7 @@ async fn serve(cluster: Cluster, server: usize, stream: TcpStream) {
         }
         if lock(&cluster.0.state).wants_kerberos {
             let refusal = Failure::last("security.AccessDeniedException", "Authentication is required");
-            // Under the id of no call, and without a stack.
+            // Under the id of no call.
             answers.write.lock().await.write_all(&frame(u32::MAX, Err(refusal))).await?;
             return Ok(());
         }
@@ -104,7 +104,7 @@ async fn serve(cluster: Cluster, server: usize, stream: TcpStream) {
     };
 }
 
-/// What comes with its length before it.
+/// Reads bytes with their length before them.
 async fn take(read: &mut (impl AsyncReadExt + Unpin)) -> io::Result<Bytes> {
     let len = read.read_u32().await? as usize;
     if len > REQUEST_LEN_MAX {
@@ -115,7 +115,7 @@ async fn take(read: &mut (impl AsyncReadExt + Unpin)) -> io::Result<Bytes> {
     Ok(bytes.into())
 }
 
-/// Does what is asked, goes wrong where a test said so, and answers. An error ends the connection.
+/// Executes a request, with the fault of a test, and answers. An error ends the connection.
 async fn answer(
     cluster: &Cluster,
     server: usize,
@@ -133,7 +133,7 @@ async fn answer(
         Some(FaultKind::Close) => return closed(),
         Some(FaultKind::Stall) => return Ok(()),
         Some(FaultKind::Delay(time)) => time::sleep(*time).await,
-        // It may wait for tasks that this thread would else go on with.
+        // The deed may wait for tasks that this thread would otherwise run.
         Some(FaultKind::Do(deed)) => tokio::task::block_in_place(|| deed(cluster)),
         Some(FaultKind::Exception(class)) => outcome = Some(Err(Failure::new(class, "as told"))),
         Some(FaultKind::FinalException(class)) => outcome = Some(Err(Failure::last(class, "as told"))),
@@ -160,7 +160,7 @@ async fn answer(
     answers.write.lock().await.write_all(&bytes).await
 }
 
-/// An answer, whole.
+/// Encodes a whole answer.
 pub(super) fn frame(call_id: u32, outcome: Result<Reply, Failure>) -> Bytes {
     let mut header = ResponseHeader { call_id: Some(call_id), ..ResponseHeader::default() };
     let mut rest = BytesMut::new();

@@ -1,4 +1,4 @@
-//! What the cluster is: tables, their regions, and the servers that have these.
+//! The state of a cluster: tables, their regions, and the servers of these.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,18 +11,18 @@ use super::table::Table;
 use super::{Failure, META_REGION};
 use crate::messages::ENABLED;
 
-/// Everything, behind one lock.
+/// The whole state, behind one lock.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) host: String,
     pub(super) tables: BTreeMap<String, Table>,
-    /// By their names, which requests have.
+    /// Regions by the names that requests use.
     pub(super) regions: BTreeMap<Bytes, Region>,
-    /// In the same way; at most one of each region.
+    /// Replicas by name; at most one of each region.
     pub(super) replicas: BTreeMap<Bytes, Region>,
     /// The first one is the master, which has no regions.
     pub(super) servers: Vec<Server>,
-    /// Which of them has `hbase:meta`.
+    /// The number of the server with `hbase:meta`.
     pub(super) meta: usize,
     pub(super) scans: HashMap<u64, OpenScan>,
     pub(super) faults: Faults,
@@ -30,7 +30,7 @@ pub(super) struct State {
     /// The most bytes of cells in one answer to a scan.
     pub(super) answer_len_max: u64,
     pub(super) ahead_ms: i64,
-    /// Whether servers turn callers away that show no ticket, which none can here.
+    /// True if servers turn callers without a ticket away; no caller can show one here.
     pub(super) wants_kerberos: bool,
     last_id: u64,
 }
@@ -42,7 +42,7 @@ pub(super) struct Region {
     pub(super) start: Bytes,
     pub(super) end: Bytes,
     pub(super) server: usize,
-    /// The name of the region that it is a replica of.
+    /// The name of the primary, in a replica.
     pub(super) replica_of: Option<Bytes>,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Server {
     pub(super) is_up: bool,
 }
 
-/// What a request names.
+/// The target of a request.
 pub(super) enum Place {
     Meta,
     Region(Region),
@@ -94,10 +94,10 @@ impl State {
         self.last_id
     }
 
-    /// The region of a name, on the server that is asked.
+    /// Returns the region of a name, on the asked server.
     ///
     /// # Errors
-    /// As HBase has them where it is elsewhere, or nowhere.
+    /// The exceptions of HBase for a region that is elsewhere, or nowhere.
     pub(super) fn place(&self, name: &Bytes, server: usize) -> Result<Place, Failure> {
         let not_here = || {
             let name = String::from_utf8_lossy(name);
@@ -112,7 +112,7 @@ impl State {
         }
         if region.server != server {
             let mut moved = Failure::new("exceptions.RegionMovedException", "Region moved");
-            // The server says not to ask it again.
+            // The server says not to ask again.
             moved.is_final = true;
             moved.moved_to = Some((self.host.clone(), self.servers[region.server].port));
             return Err(moved);
@@ -120,7 +120,7 @@ impl State {
         Ok(Place::Region(region.clone()))
     }
 
-    /// A region or a replica that is still of one.
+    /// Returns a region, or a replica whose primary still exists.
     pub(super) fn region(&self, name: &Bytes) -> Option<&Region> {
         let is_of_one = |replica: &&Region| {
             replica.replica_of.as_ref().is_some_and(|primary| self.regions.contains_key(primary))
@@ -128,17 +128,17 @@ impl State {
         self.regions.get(name).or_else(|| self.replicas.get(name).filter(is_of_one))
     }
 
-    /// A region with a name of its own; those that were in its place are gone.
+    /// Adds a region with a name of its own. The caller has removed the regions in its place.
     pub(super) fn add_region(&mut self, table: &str, start: Bytes, end: Bytes, server: usize) {
         let id = self.next_id();
-        // In place of a digest: nothing looks into it.
+        // A number in place of a digest: nothing looks into either.
         let mut name = [table.as_bytes(), b",", &start, b","].concat();
         name.extend_from_slice(format!("{id}.{id:032x}.").as_bytes());
         let region = Region { id, table: table.to_owned(), start, end, server, replica_of: None };
         self.regions.insert(name.into(), region);
     }
 
-    /// The region of a table that has a key.
+    /// Returns the name of the region of a key.
     ///
     /// # Panics
     /// Where there is no such table.
@@ -147,7 +147,7 @@ impl State {
         found.expect("the table was created").0.clone()
     }
 
-    /// The region server that has the fewest regions, of those that are up.
+    /// Returns the region server with the fewest regions, of those that are up.
     pub(super) fn idlest(&self) -> usize {
         let n_regions =
             |server: &usize| self.regions.values().filter(|region| region.server == *server).count();

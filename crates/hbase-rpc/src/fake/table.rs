@@ -1,4 +1,5 @@
-//! Rows with their versions, as HBase keeps them before a compaction: what is deleted stays hidden, not gone.
+//! Rows with their versions, as HBase keeps them before a compaction: deleted cells are hidden, not
+//! gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +10,13 @@ use super::state::Region;
 use crate::messages::Column as Selected;
 use crate::{Cell, CellType, LATEST};
 
-/// A table: its families, with their life in seconds, its state as `hbase:meta` has it, and its rows.
+/// A table: its families with their life in seconds, its state as in `hbase:meta`, and its rows.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) families: BTreeMap<Bytes, Option<u32>>,
     pub(super) state: i32,
     pub(super) rows: BTreeMap<Bytes, Row>,
-    /// What the replicas have of it.
+    /// The rows of the replicas.
     pub(super) replicated: BTreeMap<Bytes, Row>,
 }
 
@@ -23,23 +24,25 @@ pub(super) struct Table {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
     columns: BTreeMap<(Bytes, Bytes), Versions>,
-    /// For each family up to when it is deleted.
+    /// For each family, the time up to which it is deleted.
     deleted: BTreeMap<Bytes, i64>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Versions {
-    /// By their time: the value, and its life in milliseconds.
+    /// By time: the value, and its life in milliseconds.
     puts: BTreeMap<i64, (Bytes, Option<i64>)>,
-    /// All up to this time.
+    /// The time up to which all versions are deleted.
     deleted_to: Option<i64>,
-    /// Single ones.
+    /// The times of versions deleted one by one.
     deleted: BTreeSet<i64>,
 }
 
 impl Table {
+    /// Checks that the table has a family.
+    ///
     /// # Errors
-    /// Where the table has no such family.
+    /// If the table has no such family.
     pub(super) fn check_family(&self, family: &[u8]) -> Result<(), Failure> {
         if self.families.contains_key(family) {
             return Ok(());
@@ -48,12 +51,12 @@ impl Table {
         Err(Failure::last("regionserver.NoSuchColumnFamilyException", &what))
     }
 
-    /// What a reader of these columns sees of a row, in the order of its columns.
+    /// Returns the cells of a row that a reader of these columns sees, in the order of columns.
     pub(super) fn visible(&self, key: &Bytes, selected: &[Selected], now: i64) -> Vec<Cell> {
         self.visible_of(&self.rows, key, selected, now)
     }
 
-    /// The same of these rows, which may be those that the replicas have.
+    /// Returns the same cells of `rows`, which may be the rows of the replicas.
     pub(super) fn visible_of(
         &self,
         rows: &BTreeMap<Bytes, Row>,
@@ -95,12 +98,12 @@ impl Table {
         cells
     }
 
-    /// The rows that a region has, or a replica.
+    /// Returns the rows of a region or a replica.
     pub(super) fn rows_of(&self, region: &Region) -> &BTreeMap<Bytes, Row> {
         if region.replica_of.is_some() { &self.replicated } else { &self.rows }
     }
 
-    /// Puts and deletes cells, each with its own time, or with the server's where it says [`LATEST`].
+    /// Puts and deletes cells, each with its own time, or with the server's time for [`LATEST`].
     pub(super) fn apply(&mut self, cells: Vec<Cell>, life: Option<i64>, now: i64) {
         for cell in cells {
             let row = self.rows.entry(cell.row).or_default();

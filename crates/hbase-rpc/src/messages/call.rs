@@ -1,23 +1,23 @@
-//! Around each request and answer: `RPC.proto`, `HBase.proto`.
+//! Headers of connections, requests and answers: `RPC.proto`, `HBase.proto`.
 
 use bytes::Bytes;
 use prost::Message;
 
-/// First message on a connection.
+/// The first message on a connection.
 #[derive(Clone, PartialEq, Message)]
 pub struct ConnectionHeader {
-    /// Who asks.
+    /// The caller.
     #[prost(message, optional, tag = "1")]
     pub user: Option<UserInformation>,
-    /// Which service of the server.
+    /// The service of the server, by name.
     #[prost(string, optional, tag = "2")]
     pub service: Option<String>,
-    /// How cells are written.
+    /// The encoding of cells, by its Java class.
     #[prost(string, optional, tag = "3")]
     pub codec: Option<String>,
 }
 
-/// Who asks.
+/// The caller, by name.
 #[derive(Clone, PartialEq, Message)]
 pub struct UserInformation {
     /// The user's name.
@@ -25,24 +25,24 @@ pub struct UserInformation {
     pub effective: String,
 }
 
-/// What comes after the message of a request or an answer.
+/// The block of cells after the message of a request or an answer.
 #[derive(Clone, Copy, PartialEq, Message)]
 pub struct CellBlockMeta {
-    /// Bytes.
+    /// The length of the block in bytes.
     #[prost(uint32, optional, tag = "1")]
     pub length: Option<u32>,
 }
 
-/// Before each request.
+/// The header of each request.
 #[derive(Clone, PartialEq, Message)]
 pub struct RequestHeader {
-    /// The answer has the same.
+    /// The number of the call, repeated in the answer.
     #[prost(uint32, optional, tag = "1")]
     pub call_id: Option<u32>,
-    /// What is asked for.
+    /// The name of the method.
     #[prost(string, optional, tag = "3")]
     pub method: Option<String>,
-    /// Whether a message follows.
+    /// True if a message follows.
     #[prost(bool, optional, tag = "4")]
     pub has_param: Option<bool>,
     /// The cells that follow the message.
@@ -53,13 +53,13 @@ pub struct RequestHeader {
     pub timeout: Option<u32>,
 }
 
-/// Before each answer.
+/// The header of each answer.
 #[derive(Clone, PartialEq, Message)]
 pub struct ResponseHeader {
-    /// That of the request.
+    /// The number of the request's call.
     #[prost(uint32, optional, tag = "1")]
     pub call_id: Option<u32>,
-    /// In place of an answer.
+    /// The exception in place of an answer.
     #[prost(message, optional, tag = "2")]
     pub exception: Option<ExceptionResponse>,
     /// The cells that follow the message.
@@ -67,33 +67,33 @@ pub struct ResponseHeader {
     pub cells: Option<CellBlockMeta>,
 }
 
-/// What went wrong on the server.
+/// An exception of the server.
 #[derive(Clone, PartialEq, Message)]
 pub struct ExceptionResponse {
     /// The Java class.
     #[prost(string, optional, tag = "1")]
     pub class: Option<String>,
-    /// Begins with the message.
+    /// The stack trace, which begins with the message.
     #[prost(string, optional, tag = "2")]
     pub stack_trace: Option<String>,
-    /// Where a region that has moved is now.
+    /// The present host of a region that has moved.
     #[prost(string, optional, tag = "3")]
     pub hostname: Option<String>,
-    /// With it.
+    /// The port on that host.
     #[prost(int32, optional, tag = "4")]
     pub port: Option<i32>,
-    /// What the server says of trying again.
+    /// True if the server says not to try again.
     #[prost(bool, optional, tag = "5")]
     pub do_not_retry: Option<bool>,
 }
 
-/// A name and what it stands for.
+/// A name and its value.
 #[derive(Clone, PartialEq, Message)]
 pub struct NameBytesPair {
     /// The name.
     #[prost(string, required, tag = "1")]
     pub name: String,
-    /// What it stands for.
+    /// The value.
     #[prost(bytes = "bytes", optional, tag = "2")]
     pub value: Option<Bytes>,
 }
@@ -104,7 +104,7 @@ pub struct BytesBytesPair {
     /// The name.
     #[prost(bytes = "bytes", required, tag = "1")]
     pub first: Bytes,
-    /// What it stands for.
+    /// The value.
     #[prost(bytes = "bytes", required, tag = "2")]
     pub second: Bytes,
 }

@@ -5,35 +5,35 @@ use prost::Message;
 
 use super::BytesBytesPair;
 
-/// Which server is the active master: asked of any master.
+/// A request for the active master, to any master.
 #[derive(Clone, Copy, PartialEq, Message)]
 pub struct GetActiveMasterRequest {}
 
 /// The active master.
 #[derive(Clone, PartialEq, Message)]
 pub struct GetActiveMasterResponse {
-    /// None while there is none.
+    /// The active master, `None` while there is none.
     #[prost(message, optional, tag = "1")]
     pub server: Option<ServerName>,
 }
 
-/// Asks the active master what tables are like.
+/// A request for the schemas of tables, to the active master.
 #[derive(Clone, PartialEq, Message)]
 pub struct GetTableDescriptorsRequest {
-    /// These tables.
+    /// The tables.
     #[prost(message, repeated, tag = "1")]
     pub tables: Vec<TableName>,
 }
 
-/// What tables are like.
+/// The schemas of tables.
 #[derive(Clone, PartialEq, Message)]
 pub struct GetTableDescriptorsResponse {
-    /// Those of them that there are.
+    /// The schemas of those tables that exist.
     #[prost(message, repeated, tag = "1")]
     pub tables: Vec<TableSchema>,
 }
 
-/// What a table is like.
+/// The schema of a table.
 #[derive(Clone, PartialEq, Message)]
 pub struct TableSchema {
     /// Its families.
@@ -41,42 +41,42 @@ pub struct TableSchema {
     pub families: Vec<FamilySchema>,
 }
 
-/// What a family of a table is like.
+/// The schema of a family.
 #[derive(Clone, PartialEq, Message)]
 pub struct FamilySchema {
     /// Its name.
     #[prost(bytes = "bytes", required, tag = "1")]
     pub name: Bytes,
-    /// As `TTL`, seconds in decimal digits.
+    /// The attributes, such as `TTL` in seconds, in decimal digits.
     #[prost(message, repeated, tag = "2")]
     pub attributes: Vec<BytesBytesPair>,
 }
 
-/// What the row of a table in `hbase:meta` says of it.
+/// The state of a table, from the table's row in `hbase:meta`.
 #[derive(Clone, Copy, PartialEq, Message)]
 pub struct TableState {
-    /// One of [`ENABLED`] and so on.
+    /// [`ENABLED`], [`DISABLED`], [`ENABLING`] or another state.
     #[prost(int32, required, tag = "1")]
     pub state: i32,
 }
 
-/// Its regions are served, but for those that are on their way.
+/// The regions are served, except for regions on their way.
 pub const ENABLED: i32 = 0;
 
-/// None of its regions is served.
+/// No region is served.
 pub const DISABLED: i32 = 1;
 
-/// Its regions are on their way to servers.
+/// The regions are on their way to servers.
 pub const ENABLING: i32 = 3;
 
-/// Where `hbase:meta` is: asked of any master.
+/// A request for the location of `hbase:meta`, to any master.
 #[derive(Clone, Copy, PartialEq, Message)]
 pub struct GetMetaRegionLocationsRequest {}
 
-/// One for each replica.
+/// The locations of `hbase:meta`, one for each replica.
 #[derive(Clone, PartialEq, Message)]
 pub struct GetMetaRegionLocationsResponse {
-    /// The first is the one that is written to.
+    /// The first location is that of the primary, which takes writes.
     #[prost(message, repeated, tag = "1")]
     pub locations: Vec<RegionLocation>,
 }
@@ -84,10 +84,10 @@ pub struct GetMetaRegionLocationsResponse {
 /// A region and its server.
 #[derive(Clone, PartialEq, Message)]
 pub struct RegionLocation {
-    /// Which region.
+    /// The region.
     #[prost(message, optional, tag = "1")]
     pub region: Option<RegionInfo>,
-    /// None while it moves.
+    /// The server, `None` while the region moves.
     #[prost(message, optional, tag = "2")]
     pub server: Option<ServerName>,
 }
@@ -101,18 +101,18 @@ pub struct ServerName {
     /// Its port.
     #[prost(uint32, optional, tag = "2")]
     pub port: Option<u32>,
-    /// When it started, which tells it from one before it.
+    /// The time of the server's start, which distinguishes this run from earlier ones.
     #[prost(uint64, optional, tag = "3")]
     pub start_code: Option<u64>,
 }
 
-/// A region, as `info:regioninfo` in `hbase:meta` has it, after the four bytes `PBUF`.
+/// A region, as `info:regioninfo` in `hbase:meta` has it after the four bytes `PBUF`.
 #[derive(Clone, PartialEq, Message)]
 pub struct RegionInfo {
-    /// When it was made.
+    /// The time of the region's creation.
     #[prost(uint64, required, tag = "1")]
     pub region_id: u64,
-    /// Of which table.
+    /// The table of the region.
     #[prost(message, required, tag = "2")]
     pub table: TableName,
     /// The first key, empty for the first region.
@@ -121,13 +121,13 @@ pub struct RegionInfo {
     /// The key after the last, empty for the last region.
     #[prost(bytes = "bytes", optional, tag = "4")]
     pub end_key: Option<Bytes>,
-    /// Whether it is closed for good.
+    /// True if the region is closed for good.
     #[prost(bool, optional, tag = "5")]
     pub offline: Option<bool>,
-    /// Whether two others are in its place.
+    /// True if two others are in the region's place.
     #[prost(bool, optional, tag = "6")]
     pub split: Option<bool>,
-    /// 0 for the one that is written to.
+    /// 0 for the primary, which takes writes.
     #[prost(int32, optional, tag = "7")]
     pub replica_id: Option<i32>,
 }
@@ -135,10 +135,10 @@ pub struct RegionInfo {
 /// A table's name.
 #[derive(Clone, PartialEq, Message)]
 pub struct TableName {
-    /// `default` where none was given.
+    /// The namespace, `default` unless one was given.
     #[prost(bytes = "bytes", required, tag = "1")]
     pub namespace: Bytes,
-    /// In it.
+    /// The name within the namespace.
     #[prost(bytes = "bytes", required, tag = "2")]
     pub qualifier: Bytes,
 }

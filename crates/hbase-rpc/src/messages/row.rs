@@ -1,17 +1,17 @@
-//! Rows that are got and changed: `Client.proto`, `Cell.proto`, `Comparator.proto`.
+//! Gets and changes of rows: `Client.proto`, `Cell.proto`, `Comparator.proto`.
 
 use bytes::Bytes;
 use prost::Message;
 
 use super::NameBytesPair;
 
-/// Which region, as a request says it.
+/// The name of a region in a request.
 #[derive(Clone, PartialEq, Message)]
 pub struct RegionSpecifier {
     /// [`REGION_NAME`]: servers do not look at encoded names.
     #[prost(int32, required, tag = "1")]
     pub kind: i32,
-    /// `table,start key,time.encoded.`
+    /// The full name: `table,start key,time.encoded.`
     #[prost(bytes = "bytes", required, tag = "2")]
     pub value: Bytes,
 }
@@ -19,41 +19,41 @@ pub struct RegionSpecifier {
 /// The kind of a [`RegionSpecifier`] whose value is a full name.
 pub const REGION_NAME: i32 = 1;
 
-/// A family and columns of it; all where none is named.
+/// A family and some of its columns, all if none is named.
 #[derive(Clone, PartialEq, Message)]
 pub struct Column {
-    /// Its name.
+    /// The name of the family.
     #[prost(bytes = "bytes", required, tag = "1")]
     pub family: Bytes,
-    /// Columns of it.
+    /// The names of the columns.
     #[prost(bytes = "bytes", repeated, tag = "2")]
     pub qualifiers: Vec<Bytes>,
 }
 
-/// A row that was got.
+/// A row that was read.
 #[derive(Clone, PartialEq, Message)]
 pub struct CellResult {
-    /// So many of the cells that follow are its own.
+    /// The number of its cells among those that follow the message.
     #[prost(int32, optional, tag = "2")]
     pub associated_cell_count: Option<i32>,
-    /// Of a get that only asks whether there is something.
+    /// The answer to a get that only asks for existence.
     #[prost(bool, optional, tag = "3")]
     pub exists: Option<bool>,
-    /// Whether a replica answered, which may be behind.
+    /// True if a replica answered, which may be behind.
     #[prost(bool, optional, tag = "4")]
     pub stale: Option<bool>,
 }
 
-/// Asks for one row.
+/// A request for one row.
 #[derive(Clone, PartialEq, Message)]
 pub struct Get {
-    /// Its key.
+    /// The key of the row.
     #[prost(bytes = "bytes", required, tag = "1")]
     pub row: Bytes,
-    /// Of these columns.
+    /// The columns to read, all if none is named.
     #[prost(message, repeated, tag = "2")]
     pub columns: Vec<Column>,
-    /// Of each cell.
+    /// The most versions of each cell.
     #[prost(uint32, optional, tag = "6")]
     pub max_versions: Option<u32>,
     /// [`TIMELINE`](super::TIMELINE) lets replicas answer, which may be behind.
@@ -64,16 +64,16 @@ pub struct Get {
 /// A change of one row, whose cells follow the message.
 #[derive(Clone, PartialEq, Message)]
 pub struct Mutation {
-    /// Its key.
+    /// The key of the row.
     #[prost(bytes = "bytes", optional, tag = "1")]
     pub row: Option<Bytes>,
     /// [`PUT`] or [`DELETE`].
     #[prost(int32, optional, tag = "2")]
     pub kind: Option<i32>,
-    /// As [`TIME_TO_LIVE`].
+    /// The attributes, such as [`TIME_TO_LIVE`].
     #[prost(message, repeated, tag = "5")]
     pub attributes: Vec<NameBytesPair>,
-    /// So many of the cells that follow are its own.
+    /// The number of its cells among those that follow the message.
     #[prost(int32, optional, tag = "8")]
     pub associated_cell_count: Option<i32>,
 }
@@ -82,132 +82,133 @@ pub struct Mutation {
 pub const PUT: i32 = 2;
 /// The kind of a [`Mutation`] that deletes cells.
 pub const DELETE: i32 = 3;
-/// The attribute of a [`Mutation`] whose value are milliseconds, eight bytes, after which what is put vanishes.
+/// The attribute of a [`Mutation`] with the time after which put cells vanish: milliseconds, in
+/// eight big-endian bytes.
 pub const TIME_TO_LIVE: &str = "_ttl";
 
-/// What a cell has to hold.
+/// A condition on the value of one cell.
 #[derive(Clone, PartialEq, Message)]
 pub struct Condition {
-    /// Of this row.
+    /// The row of the cell.
     #[prost(bytes = "bytes", optional, tag = "1")]
     pub row: Option<Bytes>,
-    /// Of this family.
+    /// The family of the cell.
     #[prost(bytes = "bytes", optional, tag = "2")]
     pub family: Option<Bytes>,
-    /// Of this column.
+    /// The column of the cell.
     #[prost(bytes = "bytes", optional, tag = "3")]
     pub qualifier: Option<Bytes>,
-    /// [`EQUAL`].
+    /// The kind of comparison: [`EQUAL`].
     #[prost(int32, optional, tag = "4")]
     pub compare_type: Option<i32>,
-    /// [`BINARY_COMPARATOR`].
+    /// The comparator: [`BINARY_COMPARATOR`].
     #[prost(message, optional, tag = "5")]
     pub comparator: Option<Comparator>,
 }
 
-/// What is in the cell is what is compared with.
+/// The comparison that holds if the cell has the value of the comparator.
 pub const EQUAL: i32 = 2;
 /// The class of [`BinaryComparator`].
 pub const BINARY_COMPARATOR: &str = "org.apache.hadoop.hbase.filter.BinaryComparator";
 
-/// How a value is compared, by a Java class.
+/// The comparison of values, by a Java class.
 #[derive(Clone, PartialEq, Message)]
 pub struct Comparator {
     /// The Java class.
     #[prost(string, required, tag = "1")]
     pub name: String,
-    /// A message of its own.
+    /// The encoded message of the class, as [`BinaryComparator`].
     #[prost(bytes = "bytes", optional, tag = "2")]
     pub serialized: Option<Bytes>,
 }
 
-/// Compares byte by byte. An empty value stands for no cell at all.
+/// Compares byte by byte. An empty value also stands for no cell at all.
 #[derive(Clone, PartialEq, Message)]
 pub struct BinaryComparator {
-    /// With what.
+    /// The value to compare with.
     #[prost(message, required, tag = "1")]
     pub comparable: ByteArrayComparable,
 }
 
-/// What is compared with.
+/// A value to compare with.
 #[derive(Clone, PartialEq, Message)]
 pub struct ByteArrayComparable {
-    /// Bytes.
+    /// The bytes of the value.
     #[prost(bytes = "bytes", optional, tag = "1")]
     pub value: Option<Bytes>,
 }
 
-/// One thing that is asked of a region.
+/// One action on a region: a change or a get.
 #[derive(Clone, PartialEq, Message)]
 pub struct Action {
-    /// The result has the same.
+    /// The number of the action, repeated in the result.
     #[prost(uint32, optional, tag = "1")]
     pub index: Option<u32>,
-    /// Either a change.
+    /// The change, if the action is one.
     #[prost(message, optional, tag = "2")]
     pub mutation: Option<Mutation>,
-    /// Or a row.
+    /// The get, if the action is one.
     #[prost(message, optional, tag = "3")]
     pub get: Option<Get>,
 }
 
-/// What is asked of one region, in this order but for changes, which are made together.
+/// The actions on one region, executed in this order, except for changes, which are made together.
 #[derive(Clone, PartialEq, Message)]
 pub struct RegionAction {
-    /// Which region.
+    /// The region.
     #[prost(message, optional, tag = "1")]
     pub region: Option<RegionSpecifier>,
-    /// Whether all changes are made at once.
+    /// True if all changes are made at once.
     #[prost(bool, optional, tag = "2")]
     pub atomic: Option<bool>,
-    /// What.
+    /// The actions.
     #[prost(message, repeated, tag = "3")]
     pub actions: Vec<Action>,
-    /// Only if this is so.
+    /// The condition on which the actions are executed.
     #[prost(message, optional, tag = "4")]
     pub condition: Option<Condition>,
 }
 
-/// What is asked of the regions of one server, one region after another.
+/// The actions on the regions of one server, executed one region after another.
 #[derive(Clone, PartialEq, Message)]
 pub struct MultiRequest {
-    /// In this order.
+    /// The regions and their actions, in the order of execution.
     #[prost(message, repeated, tag = "1")]
     pub regions: Vec<RegionAction>,
 }
 
-/// What came of it, in the order of the request.
+/// The results of a [`MultiRequest`], in its order.
 #[derive(Clone, PartialEq, Message)]
 pub struct MultiResponse {
-    /// For each region that was named.
+    /// One result for each region of the request.
     #[prost(message, repeated, tag = "1")]
     pub regions: Vec<RegionActionResult>,
 }
 
-/// What came of the actions of one region.
+/// The results of the actions on one region.
 #[derive(Clone, PartialEq, Message)]
 pub struct RegionActionResult {
-    /// In any order.
+    /// The results in any order, numbered as the actions.
     #[prost(message, repeated, tag = "1")]
     pub results: Vec<ResultOrException>,
-    /// In place of all results.
+    /// The exception in place of all results.
     #[prost(message, optional, tag = "2")]
     pub exception: Option<NameBytesPair>,
-    /// Whether the condition held.
+    /// True if the condition held.
     #[prost(bool, optional, tag = "3")]
     pub processed: Option<bool>,
 }
 
-/// What came of one action.
+/// The result of one action.
 #[derive(Clone, PartialEq, Message)]
 pub struct ResultOrException {
-    /// That of the action.
+    /// The number of the action.
     #[prost(uint32, optional, tag = "1")]
     pub index: Option<u32>,
-    /// A row that was got; of a change it is empty.
+    /// The row that a get found; empty for a change.
     #[prost(message, optional, tag = "2")]
     pub result: Option<CellResult>,
-    /// A Java class and its stack trace.
+    /// The exception: a Java class and its stack trace.
     #[prost(message, optional, tag = "3")]
     pub exception: Option<NameBytesPair>,
 }

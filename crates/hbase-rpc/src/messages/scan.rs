@@ -11,7 +11,7 @@ pub struct Filter {
     /// The Java class.
     #[prost(string, required, tag = "1")]
     pub name: String,
-    /// A message of its own.
+    /// The encoded message of the class.
     #[prost(bytes = "bytes", optional, tag = "2")]
     pub serialized: Option<Bytes>,
 }
@@ -19,10 +19,11 @@ pub struct Filter {
 /// The class of [`MultiRowRange`].
 pub const MULTI_ROW_RANGE_FILTER: &str = "org.apache.hadoop.hbase.filter.MultiRowRangeFilter";
 
-/// Lets the rows of some ranges through, and seeks from one to the next: ranges that ascend and do not overlap.
+/// A filter that lets through the rows of some ranges, and seeks from one range to the next. The
+/// ranges ascend and do not overlap.
 #[derive(Clone, PartialEq, Message)]
 pub struct MultiRowRange {
-    /// In order.
+    /// The ranges, in ascending order.
     #[prost(message, repeated, tag = "1")]
     pub ranges: Vec<RowRange>,
 }
@@ -30,16 +31,16 @@ pub struct MultiRowRange {
 /// Rows from one key to another.
 #[derive(Clone, PartialEq, Message)]
 pub struct RowRange {
-    /// Where it starts.
+    /// The key where the range starts.
     #[prost(bytes = "bytes", optional, tag = "1")]
     pub start: Option<Bytes>,
-    /// Whether that is in it.
+    /// True if the range includes `start`.
     #[prost(bool, optional, tag = "2")]
     pub start_inclusive: Option<bool>,
-    /// Where it stops.
+    /// The key where the range stops.
     #[prost(bytes = "bytes", optional, tag = "3")]
     pub stop: Option<Bytes>,
-    /// Whether that is in it.
+    /// True if the range includes `stop`.
     #[prost(bool, optional, tag = "4")]
     pub stop_inclusive: Option<bool>,
 }
@@ -47,92 +48,93 @@ pub struct RowRange {
 /// The class of [`ColumnRange`].
 pub const COLUMN_RANGE_FILTER: &str = "org.apache.hadoop.hbase.filter.ColumnRangeFilter";
 
-/// Lets columns between two names through.
+/// A filter that lets through the columns between two names.
 #[derive(Clone, PartialEq, Message)]
 pub struct ColumnRange {
-    /// The first, or the one before it.
+    /// The lower bound.
     #[prost(bytes = "bytes", optional, tag = "1")]
     pub min: Option<Bytes>,
-    /// Whether that is in it.
+    /// True if the range includes `min`.
     #[prost(bool, optional, tag = "2")]
     pub min_inclusive: Option<bool>,
-    /// The last, or the one after it.
+    /// The upper bound.
     #[prost(bytes = "bytes", optional, tag = "3")]
     pub max: Option<Bytes>,
-    /// Whether that is in it.
+    /// True if the range includes `max`.
     #[prost(bool, optional, tag = "4")]
     pub max_inclusive: Option<bool>,
 }
 
-/// Asks for rows of one region.
+/// A request for rows of one region.
 #[derive(Clone, PartialEq, Message)]
 pub struct ScanRequest {
-    /// For the first call of a scan.
+    /// The region, in the first call of a scan.
     #[prost(message, optional, tag = "1")]
     pub region: Option<RegionSpecifier>,
-    /// With it.
+    /// The rows to scan, in the first call of a scan.
     #[prost(message, optional, tag = "2")]
     pub scan: Option<Scan>,
-    /// For every later call.
+    /// The number of the scan, in every later call.
     #[prost(uint64, optional, tag = "3")]
     pub scanner_id: Option<u64>,
-    /// At most so many results.
+    /// The most results of this call.
     #[prost(uint32, optional, tag = "4")]
     pub number_of_rows: Option<u32>,
-    /// Ends the scan with this call.
+    /// True if the scan ends with this call.
     #[prost(bool, optional, tag = "5")]
     pub close_scanner: Option<bool>,
-    /// One more than in the call before; a repeated call is refused by it.
+    /// The number of the call, one more than in the call before, by which a repeated call is
+    /// refused.
     #[prost(uint64, optional, tag = "6")]
     pub next_call_seq: Option<u64>,
-    /// Rows may come in pieces.
+    /// True if the client takes rows in pieces.
     #[prost(bool, optional, tag = "7")]
     pub client_handles_partials: Option<bool>,
-    /// Answers may be empty where the server needs longer.
+    /// True if the client takes empty answers while the server needs longer.
     #[prost(bool, optional, tag = "8")]
     pub client_handles_heartbeats: Option<bool>,
-    /// Only keeps the scanner alive.
+    /// True if this call only keeps the scanner alive.
     #[prost(bool, optional, tag = "10")]
     pub renew: Option<bool>,
 }
 
-/// What rows.
+/// The range, the columns and the bounds of a scan.
 #[derive(Clone, PartialEq, Message)]
 pub struct Scan {
-    /// Of these columns.
+    /// The columns to read, all if none is named.
     #[prost(message, repeated, tag = "1")]
     pub columns: Vec<Column>,
-    /// From here on.
+    /// The row to start at.
     #[prost(bytes = "bytes", optional, tag = "3")]
     pub start_row: Option<Bytes>,
-    /// Up to here.
+    /// The row to stop at.
     #[prost(bytes = "bytes", optional, tag = "4")]
     pub stop_row: Option<Bytes>,
-    /// Which of them the server lets through.
+    /// The filter of rows and columns.
     #[prost(message, optional, tag = "5")]
     pub filter: Option<Filter>,
-    /// Of each cell.
+    /// The most versions of each cell.
     #[prost(uint32, optional, tag = "7")]
     pub max_versions: Option<u32>,
-    /// Whether blocks that are read stay in the server's cache.
+    /// True if blocks that are read stay in the server's cache.
     #[prost(bool, optional, tag = "8")]
     pub cache_blocks: Option<bool>,
-    /// At most so many cells of a row in one result; a row with more comes in several.
+    /// The most cells of a row in one result; a row with more comes in several results.
     #[prost(uint32, optional, tag = "9")]
     pub batch_size: Option<u32>,
-    /// Bytes of one answer.
+    /// The most bytes of one answer.
     #[prost(uint64, optional, tag = "10")]
     pub max_result_size: Option<u64>,
     /// [`TIMELINE`] lets replicas answer, which may be behind.
     #[prost(int32, optional, tag = "16")]
     pub consistency: Option<i32>,
-    /// At most so many results a call.
+    /// The most results of one call.
     #[prost(uint32, optional, tag = "17")]
     pub caching: Option<u32>,
-    /// Whether the row it starts with is in it.
+    /// True if the range includes `start_row`.
     #[prost(bool, optional, tag = "21")]
     pub include_start_row: Option<bool>,
-    /// Whether the row it stops at is in it.
+    /// True if the range includes `stop_row`.
     #[prost(bool, optional, tag = "22")]
     pub include_stop_row: Option<bool>,
     /// [`PREAD`] for short scans.
@@ -140,36 +142,36 @@ pub struct Scan {
     pub read_type: Option<i32>,
 }
 
-/// Reads at places, which does not disturb others that read on.
+/// The read type by position, which does not disturb sequential readers.
 pub const PREAD: i32 = 2;
-/// Replicas may answer.
+/// The consistency by which replicas may answer.
 pub const TIMELINE: i32 = 1;
 
 /// Some rows of a scan, as cells that follow the message.
 #[derive(Clone, PartialEq, Message)]
 pub struct ScanResponse {
-    /// For each result the cells that are its own.
+    /// The number of cells of each result.
     #[prost(uint32, repeated, packed = "false", tag = "1")]
     pub cells_per_result: Vec<u32>,
-    /// For the next call.
+    /// The number of the scan, for the next call.
     #[prost(uint64, optional, tag = "2")]
     pub scanner_id: Option<u64>,
-    /// Whether there is more in this scan, here or in later regions.
+    /// True if the scan has more rows, in this region or a later one.
     #[prost(bool, optional, tag = "3")]
     pub more_results: Option<bool>,
     /// Milliseconds after which the server forgets the scanner.
     #[prost(uint32, optional, tag = "4")]
     pub ttl: Option<u32>,
-    /// Results in the message, from servers that were not told a codec.
+    /// Results within the message, from servers that were told no codec.
     #[prost(message, repeated, tag = "5")]
     pub results: Vec<CellResult>,
-    /// For each result whether the row goes on in the next one.
+    /// For each result, true if the row goes on in the next result.
     #[prost(bool, repeated, packed = "false", tag = "7")]
     pub partial_flag_per_result: Vec<bool>,
-    /// Whether there is more in this region.
+    /// True if this region has more rows.
     #[prost(bool, optional, tag = "8")]
     pub more_results_in_region: Option<bool>,
-    /// Whether it only says that the server is at work.
+    /// True if the answer only says that the server is at work.
     #[prost(bool, optional, tag = "9")]
     pub heartbeat_message: Option<bool>,
 }

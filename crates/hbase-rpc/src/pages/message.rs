@@ -1,4 +1,4 @@
-//! What a server is told of the ranges that it reads.
+//! Messages that tell a server which ranges to read.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use crate::messages::{
     RowRange,
 };
 
-/// The scan of some parts of a region.
+/// Returns the scan of some parts of a region.
 pub(super) fn message(family: &Bytes, parts: &VecDeque<Part>, options: &PageOptions) -> messages::Scan {
     let (first, last) = (parts.front(), parts.back());
     let start = first.map(|part| part.from.clone());

@@ -1,4 +1,4 @@
-//! Batches: what is written, how often, and what is said where that is not known.
+//! Tests of batches: rows written, the number of calls, and outcomes that are not known.
 
 use hbase_rpc::fake::{Cluster, Fault, FaultKind};
 use hbase_rpc::{Checked, Error, Get};
@@ -53,7 +53,7 @@ async fn a_delete_hides_what_is_not_newer_and_lives_end() {
     assert!(client.get("t", Get::new("b")).await.unwrap().is_empty());
 }
 
-/// What happens to a cluster in the middle of a batch: all is written in the end.
+/// Checks that all rows are written in spite of a fault in the middle of a batch.
 async fn puts_arrive_through(fault: Fault) {
     let cluster = cluster();
     let client = client(&cluster);
@@ -137,14 +137,14 @@ async fn of_those_who_claim_one_is_first() {
         };
         assert_eq!(value(&rows, place), winner);
     }
-    // A value that is known.
+    // A claim on a value, not on an empty row.
     let change = CheckAndMutate { expected: Some("first".into()), ..claim("a0000", "third") };
     let held = value(&rows, 0) == b"first";
     let outcome = client.check_and_mutate_many("t", &[change], None).await.unwrap().0;
     assert_eq!(outcome, [if held { Checked::Done } else { Checked::Refused }]);
 }
 
-/// Sent once in all, whatever became of it.
+/// The claim is sent once in all, in spite of any fault.
 #[tokio::test]
 async fn a_claim_whose_answer_is_lost_is_unknown_and_not_sent_again() {
     for (kind, is_done) in [
@@ -171,7 +171,7 @@ async fn a_claim_whose_answer_is_lost_is_unknown_and_not_sent_again() {
     }
 }
 
-/// What was certainly not done.
+/// The claim was certainly not executed.
 #[tokio::test]
 async fn a_claim_that_is_refused_by_a_server_is_sent_again() {
     for kind in [
@@ -203,7 +203,7 @@ async fn a_claim_that_is_refused_by_a_server_is_sent_again() {
     assert_eq!(outcome.unwrap().0, [Checked::Done]);
 }
 
-/// One claim of many: the others are what they are.
+/// One claim of many is unknown, and the others keep their outcomes.
 #[tokio::test]
 async fn what_is_unknown_is_one_claim() {
     let cluster = cluster();

@@ -1,4 +1,4 @@
-//! Where regions are: looked up once for all who ask, and again where that has changed.
+//! Tests of look-ups of regions: once for all callers at the same time, and again after a change.
 
 use futures_util::future::join_all;
 use hbase_rpc::fake::{Fault, FaultKind};
@@ -6,7 +6,7 @@ use hbase_rpc::{Error, Get};
 
 use super::*;
 
-/// The class of what came, at the bottom of it.
+/// Returns the class of the innermost error.
 fn class(error: &Error) -> String {
     match error {
         Error::Remote(remote) => remote.name().to_owned(),
@@ -27,7 +27,8 @@ async fn one_looks_up_for_all() {
     }
     let n_calls = |method| cluster.n_calls(method);
     assert_eq!((n_calls("GetMetaRegionLocations"), n_calls("Scan"), n_calls("Multi")), (1, 1, 50));
-    // And again, where a region has moved: those who find it gone at the same time look it up once more in all.
+    // Again after a move: callers that miss the region at the same time look it up once more in
+    // all.
     let server = cluster.server_of("t", b"a");
     cluster.move_region("t", b"a", 1 - server);
     let gets = (0..50).map(|_| client.get("t", Get::new("a0000")));
@@ -75,7 +76,7 @@ async fn a_table_is_missing_dropped_or_disabled() {
     assert_eq!(cluster.rows("t").len(), 1);
 }
 
-/// It was said to be disabled, and given up.
+/// Regression: a table on its way up was taken for disabled, and given up.
 #[tokio::test]
 async fn a_table_that_is_being_enabled_is_waited_for() {
     let cluster = cluster();
@@ -86,7 +87,7 @@ async fn a_table_that_is_being_enabled_is_waited_for() {
     cluster.begin_to_enable_table("t");
     let n_calls = cluster.n_calls("Multi");
     let (found, ()) = tokio::join!(client.get("t", Get::new("a0000")), async {
-        // It is asked for again and again meanwhile: for the row, and for the table's state.
+        // The client meanwhile asks again and again for the row, and for the table's state.
         while cluster.n_calls("Multi") < n_calls + 6 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

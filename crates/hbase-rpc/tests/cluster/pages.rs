@@ -1,4 +1,4 @@
-//! Pages of many ranges, through whatever happens in between.
+//! Tests of pages of many ranges, through changes and faults in between.
 
 use hbase_rpc::fake::{Cluster, Fault, FaultKind};
 use hbase_rpc::{Error, PageOptions, Pages, Range};
@@ -7,7 +7,7 @@ use super::*;
 
 const OPTIONS: PageOptions = PageOptions { pieces_max: 5, cells_max: 4, together_min: 2, cache_blocks: true };
 
-/// The page of each range, all of which come, each once.
+/// Returns the page of each range, and checks that each comes once.
 async fn pages(client: &Client, ranges: &[Range], options: &PageOptions) -> Vec<Pages> {
     let mut found: Vec<Option<Pages>> = vec![None; ranges.len()];
     let mut visit = |number: usize, page| -> Result<(), Error> {
@@ -18,7 +18,7 @@ async fn pages(client: &Client, ranges: &[Range], options: &PageOptions) -> Vec<
     found.into_iter().map(|page| page.expect("each page comes")).collect()
 }
 
-/// Rows of one to nine cells, so that some have more than a piece.
+/// Puts rows of one to nine cells, so that some have more than a piece.
 fn fill_wide(cluster: &Cluster) {
     for (i, key) in keys(200).iter().enumerate() {
         let cells = (0..1 + i % 9).map(|j| cell(key, &format!("q{j}"), "v")).collect();
@@ -26,7 +26,7 @@ fn fill_wide(cluster: &Cluster) {
     }
 }
 
-/// What pages should be, by what is known of all rows.
+/// Returns the right pages, computed from all rows.
 fn expected(cluster: &Cluster, ranges: &[Range], options: &PageOptions) -> Vec<Pages> {
     let rows = cluster.rows("t");
     let of_range = |range: &Range| {
@@ -39,7 +39,7 @@ fn expected(cluster: &Cluster, ranges: &[Range], options: &PageOptions) -> Vec<P
     ranges.iter().map(of_range).collect()
 }
 
-/// Short ones, long ones, empty ones, one over all regions, and one twice.
+/// Returns short, long and empty ranges, one over all regions, and one twice.
 fn ranges() -> Vec<Range> {
     let mut ranges: Vec<Range> = keys(200)
         .chunks(3)
@@ -109,7 +109,7 @@ async fn a_hot_range_keeps_no_other_from_its_page() {
     let expected = expected(&cluster, &ranges, &OPTIONS);
     let n = cluster.n_calls("Scan");
     assert_eq!(pages(&client, &ranges, &OPTIONS).await, expected);
-    // The first look-up has some, too. What is hot is left as soon as its page is full.
+    // The first look-up has some scans, too. The hot range is left as soon as its page is full.
     assert!(cluster.n_calls("Scan") - n < 12, "{} scans", cluster.n_calls("Scan") - n);
     while cluster.n_scans() > 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;

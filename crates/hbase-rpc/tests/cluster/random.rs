@@ -1,4 +1,5 @@
-//! Whatever is asked, and whatever happens in between: what was written is there, once, and what is not known is said.
+//! A random test of all calls and faults: acknowledged writes are there, once, and unknown outcomes
+//! are reported.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Something that is done to the cluster in the middle of a call.
+/// An action on the cluster in the middle of a call.
 #[derive(Clone, Debug)]
 enum Deed {
     Move(u8),
@@ -19,7 +20,7 @@ enum Deed {
     Fail(FaultKind),
 }
 
-/// Something that is asked.
+/// A call of the client.
 #[derive(Clone, Debug)]
 enum Ask {
     Put(Vec<u8>),
@@ -70,7 +71,7 @@ fn key(byte: u8) -> String {
     format!("k{byte:03}")
 }
 
-/// What happens in the middle of a call of this method, at one of the next.
+/// Returns the fault by which a deed happens in the n-th call of a method from now.
 fn fault(deed: &Deed, method: &str, nth: u64) -> Fault {
     let deed = deed.clone();
     if let Deed::Fail(kind) = deed {
@@ -90,7 +91,8 @@ fn fault(deed: &Deed, method: &str, nth: u64) -> Fault {
     Fault::before(method, happen).nth(nth)
 }
 
-/// What the table has to hold: for each row the time of its one cell, which is its value, too.
+/// The expected content of the table: for each row the time of its one cell, which is also its
+/// value.
 #[derive(Default)]
 struct Model {
     rows: BTreeMap<String, i64>,

@@ -1,4 +1,4 @@
-//! Reads that replicas may answer, and reads that they may not.
+//! Tests of reads that replicas may answer, and of reads that they may not.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use hbase_rpc::{Error, Get, PageOptions, Range, Read, Scan};
 
 use super::*;
 
-/// A table of two servers that is replicated, but for what was written after that: row `a0000`, which is of the first
-/// server's.
+/// Returns a replicated table on two servers, and its keys. A later write, to row `a0000` on the
+/// first server, has not reached the replica.
 fn replicated() -> (FakeCluster, Vec<String>) {
     let cluster = cluster();
     let keys = fill(&cluster, 100);
@@ -25,7 +25,7 @@ fn value(row: &Read<Vec<Cell>>) -> &[u8] {
     &row.value[0].value
 }
 
-/// All rows, and whether a replica answered for any of them.
+/// Returns the keys of all rows, and true if a replica answered for any of them.
 async fn read(client: &Client) -> (Vec<String>, bool) {
     let mut scanner = client.timeline().scan("t", Scan { page_len: 7, ..Scan::default() });
     let mut rows = Vec::new();
@@ -38,7 +38,7 @@ async fn read(client: &Client) -> (Vec<String>, bool) {
 #[tokio::test]
 async fn a_primary_that_answers_is_what_is_read() {
     let (cluster, keys) = replicated();
-    // Patient with its primaries: the machine may be busy.
+    // Patient with the primaries: the machine may be busy.
     let patient = Duration::from_secs(5);
     let options = ClientOptions { primary_get_timeout: patient, primary_scan_timeout: patient, ..options() };
     let client = Client::new(vec![cluster.master()], options);
@@ -80,8 +80,8 @@ async fn where_the_primary_is_dead_a_replica_answers_and_it_is_said() {
     assert_eq!(pages, [Some((10, true)), Some((10, true)), Some((10, false)), Some((20, true))]);
 }
 
-/// A real replica had no file of its region yet, and a scan that read it did not say so: the page after it was of a
-/// primary.
+/// Regression: a real replica had no file of its region yet, and a scan did not report the replica,
+/// as the next page was of a primary.
 #[tokio::test]
 async fn a_replica_without_rows_is_told_of() {
     let cluster = cluster();
@@ -119,7 +119,7 @@ async fn a_strong_read_waits_for_the_primary() {
     let ranges = [Range::new("a", "b")];
     let error = client.pages("t", &"f".into(), &ranges, &options_of_pages(), &mut visit).await.unwrap_err();
     assert!(matches!(error, Error::GaveUp { .. }), "{error}");
-    // The same rows that the replica has.
+    // The replica has the same rows.
     assert!(client.timeline().get("t", Get::new("a0000")).await.unwrap().is_stale);
 }
 
@@ -131,7 +131,7 @@ async fn a_primary_that_is_slow_is_not_waited_for() {
         primary_scan_timeout: Duration::from_millis(20),
         ..options()
     };
-    // What is looked up is not slow.
+    // Look-ups go to the other server, which is not slow.
     cluster.move_meta(1);
     let client = Client::new(vec![cluster.master()], options);
     scanned(&client, 100).await;
@@ -144,7 +144,7 @@ async fn a_primary_that_is_slow_is_not_waited_for() {
     assert!(scanner.is_stale());
 }
 
-/// A replica that answers for a primary that is elsewhere by now must not hide that for good.
+/// A replica that answers for a moved primary must not hide the move for good.
 #[tokio::test]
 async fn a_primary_that_has_moved_is_found_again() {
     let (cluster, _) = replicated();

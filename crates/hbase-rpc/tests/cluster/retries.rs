@@ -1,4 +1,4 @@
-//! How long a call is tried again, and what is said in the end.
+//! Tests of retries: how long a call is repeated, and the error in the end.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -49,7 +49,7 @@ async fn a_server_that_is_busy_is_waited_for() {
         cluster.fail(Fault::on("Multi", FaultKind::Exception(class)).times(4));
         client.mutate_many("t", &[put("a", "v")], None).await.unwrap();
         assert_eq!(cluster.n_calls("Multi"), 5, "{class}");
-        // It is asked again where it was.
+        // The client asks the same server again, without a look-up.
         assert_eq!(
             (cluster.n_calls("GetMetaRegionLocations") - n, cluster.n_calls("Scan")),
             (1, 1),
@@ -102,7 +102,7 @@ async fn a_server_that_goes_silent_is_left() {
     let get = tokio::time::timeout(Duration::from_secs(8), client.get("t", Get::new("b")));
     let (found, ()) = tokio::join!(get, async {
         tokio::time::sleep(Duration::from_millis(500)).await;
-        // As a master does that no longer hears from it. It does not answer for that.
+        // As a master does that no longer hears from the server, which stays silent on the move.
         cluster.move_region("t", b"b", 1 - server);
     });
     assert_eq!(found.unwrap().unwrap().len(), 1);
@@ -138,7 +138,8 @@ async fn a_cluster_that_comes_back_is_gone_on_with() {
     assert_eq!(of_rows(&rows), keys);
 }
 
-/// Those who waited for the same look-up tried it one after another: the n-th gave up after n times its patience.
+/// Regression: callers that waited for the same look-up tried one after another, so the n-th gave
+/// up after n times its patience.
 #[tokio::test]
 async fn callers_whose_cluster_is_gone_give_up_together() {
     const N: u32 = 12;
@@ -149,12 +150,13 @@ async fn callers_whose_cluster_is_gone_give_up_together() {
     cluster.kill(0);
     cluster.kill(1);
     let gets = join_all((0..N).map(|_| client.get("t", Get::new("b"))));
-    // Each may wait for itself, and then for a look-up.
+    // Each caller may wait for itself, and then for a look-up.
     let outcomes = tokio::time::timeout(N * PATIENCE / 2, gets).await.unwrap();
     assert!(outcomes.iter().all(|outcome| matches!(outcome, Err(Error::GaveUp { .. }))), "{outcomes:?}");
 }
 
-/// Each that wanted a connection waited for those of the others to fail, and only then for its own.
+/// Regression: each caller that wanted a connection waited for the attempts of the others to fail,
+/// and only then for its own.
 #[tokio::test]
 async fn callers_of_a_machine_that_is_gone_give_up_together() {
     const N: u32 = 12;
@@ -169,13 +171,13 @@ async fn callers_of_a_machine_that_is_gone_give_up_together() {
     let gets = join_all((0..N).map(|_| client.get("t", Get::new("b"))));
     let (outcomes, ()) = tokio::join!(tokio::time::timeout(N * connect_timeout / 2, gets), async {
         tokio::time::sleep(connect_timeout / 2).await;
-        // As a master does that no longer hears from it.
+        // As a master does that no longer hears from the server.
         cluster.recover(server);
     });
     assert!(outcomes.unwrap().iter().all(|found| found.as_ref().is_ok_and(|cells| cells.len() == 1)));
 }
 
-/// What a watcher is told: that a call waits, and how that ends.
+/// A watcher hears of a call that waits, and of the end of the wait.
 #[tokio::test]
 async fn a_watcher_hears_the_end() {
     #[derive(Debug, Default)]
@@ -225,10 +227,10 @@ async fn a_watcher_hears_the_end() {
     assert_eq!(*heard.0.lock().unwrap(), ["waits", "gives up", "waits", "goes on"]);
 }
 
-/// A port at which connections are not refused and never taken, as those of a machine without power.
+/// A port where connections are neither refused nor taken, as on a machine without power.
 struct Silent {
     _listener: TcpListener,
-    /// As many as wait to be taken there: there is no room for another one.
+    /// As many connections as can wait to be taken: there is no room for another one.
     _waiting: Vec<TcpStream>,
 }
 
@@ -246,7 +248,7 @@ impl Silent {
     }
 }
 
-/// By threads that wait.
+/// Callers wait in threads.
 #[test]
 fn callers_may_wait_in_threads() {
     let cluster = cluster();
@@ -266,7 +268,8 @@ fn callers_may_wait_in_threads() {
     assert_eq!(client.time_to_live("t", b"f").unwrap(), None);
 }
 
-/// HBase 2.6.1 says so under the id of no call: it is not tried again, and not taken for a user without rights.
+/// HBase 2.6.1 refuses under the id of no call. The client does not try again, and does not report
+/// a user without rights.
 #[tokio::test]
 async fn a_cluster_that_wants_kerberos_is_known_by_it() {
     let cluster = cluster();

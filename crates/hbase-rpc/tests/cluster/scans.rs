@@ -1,4 +1,4 @@
-//! Scans, through whatever happens to regions and servers between two answers.
+//! Tests of scans, through changes of regions and servers between two answers.
 
 use hbase_rpc::fake::{Cluster, Fault, FaultKind};
 use hbase_rpc::{Error, Range, Scan};
@@ -23,21 +23,22 @@ async fn all_rows_of_all_regions_come_in_their_order() {
     assert_eq!(cluster.n_scans(), 0);
 }
 
-/// The second call of a scan had the number 1, where servers wait for 0: each page began the scan anew.
+/// Regression: the second call of a scan had the number 1, where servers expect 0, so each page
+/// began the scan anew.
 #[tokio::test]
 async fn a_scan_is_gone_on_with_on_the_same_scanner() {
     let cluster = FakeCluster::start(1);
     cluster.create_table("t", &["f"], &[]);
     let keys = fill(&cluster, 20);
     let client = client(&cluster);
-    // What is looked up first scans, too.
+    // The first look-up scans, too.
     scanned(&client, 1_000).await;
     let n = cluster.n_calls("Scan");
     assert_eq!(of_rows(&scanned(&client, 5).await), keys);
     assert_eq!(cluster.n_calls("Scan") - n, 4);
 }
 
-/// A caller that takes its time keeps its scanner, and one whose server has lost it meanwhile loses no row.
+/// A slow caller keeps its scanner, and loses no row if the server has lost the scanner meanwhile.
 #[tokio::test]
 async fn a_scan_is_kept() {
     for is_lost in [false, true] {
@@ -58,20 +59,20 @@ async fn a_scan_is_kept() {
             scanner.renew().await;
         }
         assert_eq!(found, keys);
-        // Three pages, and what keeps the first two.
+        // Three pages, and a renewal after each of the first two.
         if !is_lost {
             assert_eq!(cluster.n_calls("Scan") - n, 5);
         }
     }
 }
 
-/// What is done to a table between two pages of a scan of it.
+/// Checks that each row comes once, in spite of a deed between two pages of a scan.
 async fn rows_come_once_through(deed: impl Fn(&Cluster) + Send + Sync + Copy + 'static) {
     for nth in [1, 2, 5, 12] {
         let cluster = cluster();
         let keys = fill(&cluster, 100);
         let client = client(&cluster);
-        // With the regions known, so that only the table is scanned.
+        // The regions are known by now, so only the table is scanned.
         assert_eq!(scanned(&client, 1_000).await.len(), 100);
         cluster.fail(Fault::before("Scan", deed).nth(nth));
         assert_eq!(of_rows(&scanned(&client, 7).await), keys, "at call {nth}");
@@ -171,14 +172,14 @@ async fn a_long_row_comes_in_pieces() {
     cluster.put("t", cells);
     cluster.limit_answers(100_000);
     let client = client(&cluster);
-    // A scan loses its scanner in the middle of the row.
+    // The scan loses its scanner in the middle of the row.
     cluster.fail(Fault::before("Scan", Cluster::forget_scans).nth(5));
     let rows = scanned(&client, 1_000).await;
     assert_eq!(rows.iter().map(Vec::len).collect::<Vec<_>>(), [1, N, 1]);
     assert!(rows[1].windows(2).all(|pair| pair[0].qualifier < pair[1].qualifier));
     assert_eq!(cluster.n_faults(), 0);
 
-    // By pages, each from the column that the one before it ended with.
+    // By pages, each after the last column of the page before.
     let options =
         hbase_rpc::PageOptions { pieces_max: 3, cells_max: 1_000, together_min: 2, cache_blocks: true };
     let (mut n, mut after) = (0, None);

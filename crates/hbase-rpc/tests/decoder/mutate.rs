@@ -1,10 +1,10 @@
-//! Changes of an answer where it says how long, how many or what something is.
+//! Changes of lengths, counts and types in an answer.
 
 use bytes::BufMut;
 use hbase_rpc::messages::{CellBlockMeta, ResponseHeader};
 use prost::Message;
 
-/// The same numbers for the same seed.
+/// A random generator: the same numbers for the same seed.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -38,7 +38,8 @@ impl Random {
     }
 }
 
-/// One to three changes. The length before it is that of what comes of it, but for one in forty.
+/// Returns the frame with one to three changes. The length before it is right, but for one in
+/// forty.
 pub(crate) fn mutated(random: &mut Random, frame: &[u8], seeds: &[Vec<u8>]) -> Vec<u8> {
     let Some((mut header, mut message, mut block)) = parts(frame) else { return frame.to_vec() };
     let mut n_block = block.len() as u64;
@@ -52,7 +53,7 @@ pub(crate) fn mutated(random: &mut Random, frame: &[u8], seeds: &[Vec<u8>]) -> V
                 n_block = block.len() as u64;
             }
             5 => {
-                // Another answer's message or cells with these.
+                // The message or the cells of another answer.
                 let other = random.below(seeds.len());
                 if let Some((_, other_message, other_block)) = parts(&seeds[other]) {
                     if random.below(2) == 0 {
@@ -96,7 +97,7 @@ fn parts(frame: &[u8]) -> Option<(ResponseHeader, Vec<u8>, Vec<u8>)> {
     Some((header, message.to_vec(), block.to_vec()))
 }
 
-/// A field of a message: its number, its kind, and what it has.
+/// A field of a message: number, kind and value.
 struct Field {
     tag: u64,
     kind: u64,
@@ -145,7 +146,7 @@ fn put_varint(bytes: &mut Vec<u8>, mut value: u64) {
     bytes.push(value as u8);
 }
 
-/// Goes down into messages within the message, and changes one field.
+/// Descends into messages within the message, and changes one field.
 fn changed_message(random: &mut Random, message: &[u8], depth: usize) -> Vec<u8> {
     let Some(mut fields) = fields(message) else {
         let mut bytes = message.to_vec();
@@ -187,7 +188,7 @@ fn changed_message(random: &mut Random, message: &[u8], depth: usize) -> Vec<u8>
     bytes
 }
 
-/// Changes a length or the type of one cell, or leaves a cell out, or has it twice.
+/// Changes a length or the type of one cell, leaves a cell out, or doubles one.
 fn changed_cells(random: &mut Random, mut block: Vec<u8>) -> Vec<u8> {
     let mut starts = Vec::new();
     let mut place = 0;
@@ -202,7 +203,7 @@ fn changed_cells(random: &mut Random, mut block: Vec<u8>) -> Vec<u8> {
     let len = u32::from_be_bytes(block[start..start + 4].try_into().expect("four bytes")) as usize;
     let end = (start + 4 + len).min(block.len());
     match random.below(6) {
-        // Its length, that of its key, or of its value.
+        // The length of the cell, of its key, or of its value.
         0 | 1 => {
             let place = start + 4 * random.below(3);
             if let Some(bytes) = block.get_mut(place..place + 4) {
@@ -210,7 +211,7 @@ fn changed_cells(random: &mut Random, mut block: Vec<u8>) -> Vec<u8> {
                 bytes.copy_from_slice(&(random.number(old.into()) as u32).to_be_bytes());
             }
         }
-        // Of its row, which two bytes say, and what follows it.
+        // A byte of the row's length, or one of the bytes that follow.
         2 => {
             let place = start + 12 + random.below(16);
             if let Some(byte) = block.get_mut(place) {

@@ -1,5 +1,5 @@
-//! HTTP/1.1 as a load generator needs it: one connection that is kept, a request, its answer. It does as little as it can,
-//! because it runs beside what it measures.
+//! Minimal HTTP/1.1 client of a load generator: one kept connection, a request, its answer. It does
+//! little, because it runs beside the measured worker.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -11,12 +11,12 @@ pub(crate) struct Connection {
     stream: TcpStream,
     host: String,
     request: Vec<u8>,
-    /// What has been read.
+    /// Bytes read and not yet used.
     read: Vec<u8>,
     answer: Vec<u8>,
 }
 
-/// How long a body is.
+/// Length of a body.
 #[derive(Clone, Copy)]
 enum Length {
     Known(usize),
@@ -30,7 +30,7 @@ impl Connection {
         Self { stream, host: address.to_owned(), request: Vec::new(), read: Vec::new(), answer: Vec::new() }
     }
 
-    /// Posts a body; the status and the body of the answer.
+    /// Posts a body; returns the status and the body of the answer.
     pub(crate) async fn post(&mut self, path: &str, body: &[u8]) -> (u16, &[u8]) {
         use std::io::Write;
         self.request.clear();
@@ -42,7 +42,7 @@ impl Connection {
         )
         .unwrap();
         self.request.extend_from_slice(body);
-        // Batches are answered while they are sent, so both go on at once.
+        // Batches are answered during the upload, so both run at once.
         let (mut reader, mut writer) = self.stream.split();
         let request = &self.request;
         let write = async { writer.write_all(request).await.unwrap() };
@@ -92,7 +92,7 @@ async fn more(reader: &mut (impl AsyncReadExt + Unpin), read: &mut Vec<u8>) {
     assert!(reader.read_buf(read).await.unwrap() > 0, "the worker has closed the connection");
 }
 
-/// The status, the length of the body and where it begins, once the head is whole.
+/// Returns the status, the length of the body and its start, once the head is complete.
 fn head(read: &[u8]) -> Option<(u16, Length, usize)> {
     let mut headers = [httparse::EMPTY_HEADER; N_HEADERS_MAX];
     let mut response = httparse::Response::new(&mut headers);

@@ -1,4 +1,4 @@
-//! Real texts as documents to post: the paragraphs of corpora.
+//! Paragraphs of real texts as documents to post.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// Shorter paragraphs are headings and the like.
 const PARAGRAPH_CHARS_MIN: usize = 60;
 
-/// A line of JSON for each paragraph, with an id.
+/// Returns a line of JSON for each paragraph, with an id.
 pub(crate) fn documents(corpora: &[&str]) -> Vec<String> {
     let mut documents = Vec::new();
     for path in corpora {

@@ -1,7 +1,7 @@
-//! API keys: who may do what. They come from a file, which is read again when it changes.
+//! API keys and their scopes, read from a file and read again when the file changes.
 //!
-//! The file holds no keys but their SHA-256. That it is a quick hash is no weakness: a key is 256 random bits, and cannot be
-//! guessed however quick the guesses are. What would need a slow one are passwords, which there are none of.
+//! The file holds only the SHA-256 of each key. A fast hash is safe here: a key is 256 random bits,
+//! too many to guess at any speed. Only passwords would need a slow hash, and the file has none.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 
 use crate::reload::{self, Reloaded};
 
-/// What a key may be for.
+/// Permission that a key grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
@@ -31,7 +31,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// As it is written in the file.
+    /// Returns the name of the scope in the key file.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -42,16 +42,16 @@ impl Scope {
     }
 }
 
-/// A key, as far as it is known here.
+/// A key, without its secret: the digest, the scopes and the bound on requests.
 pub(crate) struct Key {
     digest: [u8; 32],
     pub(crate) scopes: Vec<Scope>,
     requests_max: Option<u32>,
-    /// One permit for each request that its owner may have under way, where there is a bound.
+    /// One permit for each request that may be under way with this key; `None` is no bound.
     pub(crate) places: Option<Arc<Semaphore>>,
 }
 
-/// The keys that are in force.
+/// The keys in force, by the digests of a file.
 pub struct Keys {
     file: PathBuf,
     current: RwLock<Vec<Arc<Key>>>,
@@ -61,18 +61,19 @@ impl Keys {
     /// Reads the keys of a file.
     ///
     /// # Errors
-    /// The file cannot be read, others may write to it, or something in it is not as it should be.
+    /// The file cannot be read, others may write to it, or an entry is invalid.
     pub fn open(file: &Path) -> anyhow::Result<Self> {
         let keys = parse_file(file, &read(file)?)?;
         Ok(Self { file: file.to_owned(), current: RwLock::new(keys) })
     }
 
-    /// What a key has under way still counts, unless its bound has changed.
+    /// Puts `keys` in force. A key with an unchanged bound keeps its permits, so requests under way
+    /// still count.
     fn replace(&self, mut keys: Vec<Arc<Key>>) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         for key in &mut keys {
             let of_before = current.iter().find(|before| before.digest == key.digest);
-            // The new one has the scopes, and the old one the places that are taken.
+            // Scopes come from the new entry, and taken permits from the old one.
             if let Some(before) = of_before.filter(|before| before.requests_max == key.requests_max) {
                 let (scopes, places) = (key.scopes.clone(), before.places.clone());
                 *key = Arc::new(Key { digest: key.digest, scopes, requests_max: key.requests_max, places });
@@ -85,12 +86,13 @@ impl Keys {
         self.with_digest(&Sha256::digest(key))
     }
 
-    /// A key that was found before, as it is now, if it is still in force.
+    /// Returns the entry now in force of a key that was found earlier, or `None` if it was
+    /// withdrawn.
     pub(crate) fn now(&self, key: &Key) -> Option<Arc<Key>> {
         self.with_digest(&key.digest)
     }
 
-    /// Compares with all, each in a time that does not depend on where they differ.
+    /// Compares with every key, each in constant time.
     fn with_digest(&self, digest: &[u8]) -> Option<Arc<Key>> {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         let mut found = None;
@@ -123,7 +125,7 @@ impl Reloaded for Keys {
     }
 }
 
-/// A file of keys.
+/// Contents of a key file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KeyFile {
@@ -134,7 +136,7 @@ struct KeyFile {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KeyEntry {
-    /// For people.
+    /// Label for people.
     name: String,
     sha256: String,
     scopes: Vec<Scope>,
@@ -150,7 +152,7 @@ fn parse_file(file: &Path, bytes: &[u8]) -> anyhow::Result<Vec<Arc<Key>>> {
     text.and_then(parse).with_context(|| format!("the keys of `{}` cannot be used", file.display()))
 }
 
-/// Who may write to the file may let anybody in.
+/// Reads a file, and on Unix refuses one that others may write: they could add keys of their own.
 fn read_private(file: &Path) -> anyhow::Result<Vec<u8>> {
     let mut open = File::open(file)?;
     #[cfg(unix)]
@@ -163,10 +165,10 @@ fn read_private(file: &Path) -> anyhow::Result<Vec<u8>> {
 }
 
 fn parse(text: &str) -> anyhow::Result<Vec<Arc<Key>>> {
-    // The parser shows the line that it cannot read, in which somebody may have put a key in place of its digest.
+    // The parser's report quotes the invalid line, which may hold a key in place of its digest.
     let file: KeyFile =
         toml::from_str(text).map_err(|error| anyhow::anyhow!("{}", error.message().to_owned()))?;
-    // Nobody wants that; a file that is being written, or could not be, looks so.
+    // An empty file is a mistake, or a file that is being written or could not be written.
     ensure!(!file.key.is_empty(), "there is no key in it; `query-worker new-key` makes one");
     let mut names = BTreeSet::new();
     let mut keys: Vec<Arc<Key>> = Vec::new();
@@ -195,7 +197,7 @@ fn digest(digits: &str) -> Option<[u8; 32]> {
     Some(digest)
 }
 
-/// Makes a key: itself, which is nowhere else, and what belongs into the file for it.
+/// Makes a key; returns the key, which is stored nowhere, and its entry for the key file.
 ///
 /// # Errors
 /// The system gives no random numbers.
@@ -243,7 +245,8 @@ mod tests {
         }
     }
 
-    /// It began anew, so that whoever had a bound had it twice after each change of the file.
+    /// Regression: a reload replaced the permits, so a key could have twice its bound after each
+    /// change of the file.
     #[test]
     fn a_reload_keeps_what_is_under_way() {
         let entry = |scope: &str, n: u32| {

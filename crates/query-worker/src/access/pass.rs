@@ -1,4 +1,4 @@
-//! That a request was let in by its key, and may still be.
+//! Admission of a request by its key, which can be checked again later.
 
 use std::sync::Arc;
 
@@ -9,21 +9,23 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::keys::{Key, Keys, Scope};
 use crate::problem::Problem;
 
-/// That a request was let in. A batch keeps it, for as long as it lasts, and an answer until it is read.
+/// Proof of admission. A batch holds its `Pass` while it lasts, and an answer until the client has
+/// read it.
 #[derive(Clone)]
 pub(crate) struct Pass {
     keys: Arc<Keys>,
     key: Arc<Key>,
     needs: Scope,
-    /// The place among those of its key.
+    /// Permit of the key's bound on requests under way.
     _place: Option<Arc<OwnedSemaphorePermit>>,
 }
 
 impl Pass {
-    /// Lets a request in whose key has the scope that it needs, and a place left.
+    /// Admits a request if its key has the scope `needs` and a permit is free.
     ///
     /// # Errors
-    /// There is no key in the headers, or none that is known; it is not for this; or all its places are taken.
+    /// The headers have no key, the key is unknown or lacks the scope, or all its permits are
+    /// taken.
     pub(crate) fn new(keys: &Arc<Keys>, headers: &HeaderMap, needs: Scope) -> Result<Self, Problem> {
         let header = headers.get(AUTHORIZATION).ok_or_else(Problem::no_key)?.as_bytes();
         let (scheme, key) = header.split_at_checked("Bearer ".len()).ok_or_else(Problem::no_key)?;
@@ -37,7 +39,7 @@ impl Pass {
         Ok(Self { keys: Arc::clone(keys), key, needs, _place: place.map(Arc::new) })
     }
 
-    /// Whether the key would still be let in.
+    /// Checks whether the key is still in force with the scope.
     pub(crate) fn check(&self) -> Result<(), Problem> {
         let now = self.keys.now(&self.key).ok_or_else(Problem::unknown_key)?;
         check_scope(&now, self.needs)

@@ -1,4 +1,4 @@
-//! What the worker says of itself: `GET /v1/index`, `/healthz` and `/readyz`.
+//! Information about the worker: `GET /v1/index`, `/healthz`, `/readyz` and `/metrics`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,49 +16,54 @@ use crate::metrics;
 use crate::problem::Problem;
 use crate::worker::Worker;
 
-/// How a service is.
+/// Health of the service.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Health {
     status: &'static str,
-    /// What is wrong though requests are answered: keys or a certificate that cannot be read again.
+    /// Faults that do not stop answers: keys or a certificate that cannot be read again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
 
-/// The index that is asked and inserted into.
+/// The index behind this worker, and the worker's bounds.
 #[derive(Serialize, ToSchema)]
 pub(super) struct About {
-    /// Where it is, without passwords or the files of them.
+    /// Address of the store, without passwords or the files of them.
     store: String,
-    /// What documents are filed by: `classic`, their simhashes; `minhash`, their character n-grams; `full`, both.
+    /// Features by which documents are filed: `classic`, their simhashes; `minhash`, their
+    /// character n-grams; `full`, both.
     profile: String,
-    /// The least similarity of near-duplicates, from 0 to 1; null where nothing is verified.
+    /// The least similarity of near-duplicates, from 0 to 1; null if the index does not verify.
     min_similarity: Option<f64>,
-    /// Whether the texts of documents are kept: `zstd`, then similarities are counted, or `none`.
+    /// Keeping of texts: `zstd` if the index keeps them and counts similarities, or `none`.
     texts: String,
-    /// Whether documents with other numbers are other documents, however similar they are.
+    /// True if documents with other numbers are never near, however similar they are.
     same_numbers: bool,
-    /// True where n-grams are hashed with a secret key: without it no signature can be made to order.
+    /// True if n-grams are hashed with a secret key: without the key no signature can be made to
+    /// order.
     keyed: bool,
-    /// The table scheme: which bits of simhashes must agree; `none` where documents are filed by n-grams alone.
+    /// Table scheme: the bits of simhashes that must agree; `none` if documents are filed by
+    /// n-grams alone.
     scheme: String,
-    /// How many tables the scheme has, each of which a query reads one bucket of.
+    /// Number of tables of the scheme; a query reads one bucket of each.
     n_tables: usize,
-    /// How many buckets a query reads in all, of most texts: those of the tables, and those of the n-grams.
+    /// Number of all buckets that a query reads for most texts: those of the tables, and those of
+    /// the n-grams.
     n_buckets: usize,
-    /// In how many bits simhashes that propose near-duplicates may differ.
+    /// The most bits in which simhashes that propose near-duplicates may differ.
     max_distance: u32,
-    /// The bits of each table that must agree, in 16 hexadecimal digits.
+    /// For each table the bits that must agree, in 16 hexadecimal digits.
     tables: Vec<String>,
-    /// How long documents stay after their insertion; null where they stay until removed.
+    /// Time that documents stay after their insertion; null if they stay until removed.
     retain_seconds: Option<u32>,
-    /// How texts become fingerprints.
+    /// Settings by which texts become fingerprints.
     recipe: BTreeMap<String, String>,
-    /// Of the stored bytes.
+    /// Version of the stored bytes.
     format_version: u32,
-    /// Which index it is, in 32 hexadecimal digits: one that is made anew in the same place has another.
+    /// Identity of the index in 32 hexadecimal digits: an index made anew in the same place has
+    /// another.
     identity: String,
-    /// Null where the store does not count its documents.
+    /// Null if the store does not count its documents.
     n_documents: Option<u64>,
     /// The largest request body, and the longest line of a batch, in bytes.
     body_bytes_max: usize,
@@ -66,12 +71,15 @@ pub(super) struct About {
     text_bytes_max: usize,
     /// The most lines of a batch.
     batch_lines_max: u64,
-    /// How many texts of documents this worker has, and how many bytes it may keep of them.
+    /// Number of texts of documents that this worker keeps; its bound in bytes is
+    /// `recent_texts_bytes_max`.
     n_recent_texts: usize,
     recent_texts_bytes_max: usize,
 }
 
-/// The process runs. Nothing is said of the store, whose failure a new process would not mend.
+/// Answers while the process runs.
+///
+/// The answer does not depend on the store, whose failure a new process would not repair.
 #[utoipa::path(
     get,
     path = "/healthz",
@@ -85,7 +93,7 @@ pub(super) async fn alive() -> Json<Health> {
     Json(Health { status: "ok", warnings: Vec::new() })
 }
 
-/// The store can be searched and written to.
+/// Answers 200 while the store can be searched and written to.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -101,7 +109,7 @@ pub(super) async fn ready(State(worker): State<Arc<Worker>>) -> Result<Json<Heal
     Ok(Json(Health { status: "ready", warnings }))
 }
 
-/// What is counted and timed, for Prometheus. Not one of the requests that are counted as work.
+/// Returns counters and timers for Prometheus. The request takes none of the places for work.
 #[utoipa::path(
     get,
     path = "/metrics",
@@ -115,7 +123,7 @@ pub(super) async fn metrics(State(worker): State<Arc<Worker>>) -> impl IntoRespo
     ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], worker.figures().await)
 }
 
-/// What the index says of itself.
+/// Describes the index.
 #[utoipa::path(
     get,
     path = "/v1/index",

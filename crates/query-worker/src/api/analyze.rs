@@ -1,4 +1,4 @@
-//! `POST /v1/analyze`: which terms a text has, and what they make.
+//! `POST /v1/analyze`: the terms of a text, and the fingerprint that they make.
 
 use std::sync::Arc;
 
@@ -14,44 +14,46 @@ use crate::worker::{Worker, explained_bytes};
 const LIMIT_DEFAULT: usize = 1000;
 const LIMIT_MAX: usize = 10_000;
 
-/// A text to take apart.
+/// A text to analyze.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Text {
     text: String,
-    /// At most this many terms, the heaviest first.
+    /// The most terms to return, the heaviest first.
     #[schema(maximum = 10000, default = 1000)]
     #[serde(default, deserialize_with = "whole")]
     limit: Option<usize>,
 }
 
-/// The terms of a text, by the recipe of the index.
+/// Terms of a text, by the recipe of the index.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Analyzed {
     /// Null for a text without features.
     fingerprint: Option<String>,
-    /// How many terms decide the fingerprint.
+    /// Number of terms that decide the fingerprint.
     n_terms: usize,
-    /// Heaviest first.
+    /// The heaviest first.
     terms: Vec<AnalyzedTerm>,
 }
 
 /// A distinct term of a text.
 #[derive(Serialize, ToSchema)]
 pub(super) struct AnalyzedTerm {
-    /// In normal form, as it was hashed.
+    /// Normal form, as it was hashed.
     term: String,
-    /// How often it occurs.
+    /// Number of occurrences in the text.
     tf: u32,
-    /// Null for a term that the dictionary lacks, and that weighs by the median.
+    /// Null if the dictionary lacks the term, which then has the median weight.
     idf: Option<f64>,
-    /// In fixed point: only ratios matter.
+    /// Fixed point; only ratios matter.
     weight: u32,
-    /// The bits for which it votes, in hexadecimal digits.
+    /// Bits that the term votes for, in hexadecimal digits.
     hash: String,
 }
 
-/// Takes a text apart. One without features has no terms, which is an answer like any other.
+/// Returns the terms of a text, and its fingerprint.
+///
+/// A text without features has no terms, and is no error.
 #[utoipa::path(
     post,
     path = "/v1/analyze",

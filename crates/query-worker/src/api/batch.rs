@@ -1,8 +1,10 @@
-//! `POST /v1/documents:batch` and `/v1/query:batch`: one JSON object a line, in and out, in the order of the lines.
+//! `POST /v1/documents:batch` and `/v1/query:batch`: one JSON object a line, in and out, in the
+//! order of the lines.
 //!
-//! Lines are worked on as they come and answered as they are done, so a batch may be of any length. What is held is the
-//! lines of one call, those of the next that came meanwhile, and the answers to as many of them as a bound on their number
-//! allows. A client that reads no answers while it sends is waited for, and then given up.
+//! Lines are processed as they arrive and answered as they are done, so a batch may be of any
+//! length. The worker holds the lines of one call, the lines of the next that arrive meanwhile, and
+//! a bounded number of answers. A client that sends without reading answers is waited for, and then
+//! given up.
 
 mod lines;
 mod reading;
@@ -30,23 +32,24 @@ use crate::problem::{self, Problem};
 use crate::request::Cut;
 use crate::worker::{Permit, Worker};
 
-/// With how many documents lines are answered at once, but for the last of them: as a whole call of queries that ask for no
-/// more than ten, where each may ask for a thousand.
+/// The number of documents in answers after which a call takes no further line. A whole call of
+/// queries fits that ask for ten documents at most; a query may ask for a thousand.
 const ANSWERS_MAX: usize = 10 << 10;
 
-/// The share of the time for a client to read, after which its batch is given up.
+/// Share of the client's time to read after which its batch is given up.
 const UNREAD_SHARE: f64 = 0.5;
 
-/// A line of a batch.
+/// A request in one line of a batch.
 pub(super) trait Asks {
-    /// With how many documents it may be answered.
+    /// Returns the most documents that the answer may hold.
     fn n_answers_max(&self) -> usize;
 }
 
-/// What one kind of batch does with some lines, one answer for each.
+/// Operation of a batch on some lines; returns one answer for each.
 pub(super) type Work<T, A> = fn(&Worker, Vec<T>) -> Vec<Result<(StatusCode, A), Problem>>;
 
-/// The answer to one line: that of a request of its own, with the line's number and the status it would have had.
+/// Answer to one line: the answer to a single request, with the line's number and the status of
+/// such a request.
 #[derive(Serialize)]
 struct LineAnswer<'a, A> {
     line: u64,
@@ -55,7 +58,7 @@ struct LineAnswer<'a, A> {
     answer: &'a A,
 }
 
-/// Answers the lines of `body`, which is an admitted request's.
+/// Answers the lines of the body of an admitted request.
 pub(super) fn answer<T, A>(
     worker: Arc<Worker>,
     permit: Permit,
@@ -83,19 +86,19 @@ where
     (headers, Extension(cut), Body::from_stream(ReceiverStream::new(receiver))).into_response()
 }
 
-/// The client does not take its answers.
+/// A batch whose client does not take its answers.
 struct Unread {
-    /// Those that it was to take next.
+    /// The answers that the client was to take next.
     answers: Vec<u8>,
-    /// The first line of which nothing was done; none where all are answered.
+    /// The first line that was not processed; `None` if all are answered.
     next: Option<u64>,
 }
 
 struct Answering<T, A> {
     worker: Arc<Worker>,
-    /// Shared with the work on a blocking thread, which goes on where the client goes away.
+    /// Shared with the work on a blocking thread, which goes on if the client goes away.
     permit: Arc<Permit>,
-    /// How the client was let in, where that is asked.
+    /// Admission of the client, if keys are required.
     pass: Option<Extension<Pass>>,
     answers: mpsc::Sender<Result<Bytes, Infallible>>,
     work: Work<T, A>,
@@ -113,14 +116,15 @@ where
                 Err((_, Ok(()))) => return Ok(()),
                 Err((line, Err(problem))) => return self.send_last(reading, line, problem).await,
             };
-            // A batch may last for days, and its key not so long.
+            // The key may be withdrawn during a batch of days.
             if let Some(Err(problem)) = self.pass.as_ref().map(|pass| pass.check()) {
                 let line = call.front().map_or(1, |first| first.number);
                 return self.send_last(reading, line, problem).await;
             }
             while !call.is_empty() {
                 let mut some = pin!(self.answer(call));
-                // While the store works the lines of the next call arrive: the slower it is, the more go to it at once.
+                // During the store's call the lines of the next one arrive: the slower the store,
+                // the larger the calls.
                 let (answers, rest) = loop {
                     tokio::select! {
                         some = &mut some => break some,
@@ -131,7 +135,8 @@ where
                     .as_ref()
                     .map(|rest| rest.front().map_or_else(|| reading.next_number(), |next| next.number));
                 self.send(reading, answers, next).await?;
-                // What took too long goes on; more of it beside would take more than one place.
+                // Work that took too long goes on; a second call beside it would take more than one
+                // place.
                 let Some(rest) = rest else { return Ok(()) };
                 call = rest;
                 if let Some(next) = call.front().filter(|_| reading.is_ending()) {
@@ -142,8 +147,8 @@ where
         }
     }
 
-    /// The answers to the first of some lines, and the others; to all of them, and nothing, where the work for them is still
-    /// under way since it took too long.
+    /// Returns the answers to the first lines of `call`, and the remaining lines. Returns a timeout
+    /// for every line, and `None`, if the work takes too long and is still under way.
     async fn answer(&self, call: VecDeque<Line>) -> (Vec<u8>, Option<VecDeque<Line>>) {
         let numbers: Vec<u64> = call.iter().map(|line| line.number).collect();
         let (permit, work) = (Arc::clone(&self.permit), self.work);
@@ -160,10 +165,11 @@ where
         }
     }
 
-    /// Hands answers to the client; `next` is the first line of which nothing was done. Lines are
-    /// read ahead meanwhile, as far as there is room, for a client that sends before it reads.
+    /// Hands answers to the client; `next` is the first line not processed. Meanwhile lines are
+    /// read ahead, as far as there is room, for a client that sends before it reads.
     async fn send(&self, reading: &mut Reading, answers: Vec<u8>, next: Option<u64>) -> Result<(), Unread> {
-        // The connection ends after as long without a read, and nothing could be said then.
+        // The whole time without a read ends the connection, and with it any chance to report the
+        // reason.
         let wait_max = self.worker.limits().answer_seconds_max.mul_f64(UNREAD_SHARE);
         let mut taken = pin!(tokio::time::timeout(wait_max, self.answers.reserve()));
         let taken = loop {
@@ -187,8 +193,8 @@ where
         self.send(reading, line_of(line, &Err::<(StatusCode, A), _>(problem)), None).await
     }
 
-    /// Ends a batch whose client does not take its answers. One that only sends comes to read when
-    /// it may send the rest, which is dropped; then it hears how far its batch came.
+    /// Ends a batch whose client does not take its answers. A client that only sends will read once
+    /// it has sent the rest, which is dropped; the last answer then reports how far it came.
     async fn give_up(&self, reading: Reading, unread: Unread) {
         let Unread { mut answers, next } = unread;
         if self.answers.is_closed() {
@@ -206,13 +212,13 @@ where
         let wait_max = limits.request_seconds_max;
         let sent = tokio::time::timeout(wait_max, self.answers.send(Ok(answers.into())));
         let dropped = tokio::time::timeout(wait_max, reading.drop_rest());
-        // A client that does not read now does not hear of it.
+        // A client that still does not read receives no report.
         let (_, _) = tokio::join!(sent, dropped);
     }
 }
 
-/// The answers to the first of some lines, in their order, and the others. What is wrong with a line, or with the store while
-/// it was worked on, is its answer.
+/// Answers the first of some lines, in order, and returns the answers with the other lines. A fault
+/// of a line, or of the store during its processing, is the answer to the line.
 fn answer_first<T: Asks + DeserializeOwned, A: Serialize>(
     worker: &Worker,
     mut lines: VecDeque<Line>,
@@ -244,13 +250,13 @@ fn line_of<A: Serialize>(line: u64, answer: &Result<(StatusCode, A), Problem>) -
         Ok((status, answer)) => serde_json::to_vec(&LineAnswer { line, status: status.as_u16(), answer }),
         Err(problem) => serde_json::to_vec(&NumberedProblem { line, problem: &problem.body() }),
     };
-    // JSON of strings and numbers can always be written.
+    // A struct of strings and numbers always serializes.
     let mut written = written.unwrap_or_default();
     written.push(b'\n');
     written
 }
 
-/// A problem has its status already.
+/// A problem with the number of its line; its status is part of the problem.
 #[derive(Serialize)]
 struct NumberedProblem<'a> {
     line: u64,
@@ -274,7 +280,8 @@ mod tests {
         }
     }
 
-    /// A thousand lines that ask for a thousand documents each made seven gigabytes of answers.
+    /// Regression: a thousand lines that ask for a thousand documents each made seven gigabytes of
+    /// answers.
     #[test]
     fn what_is_answered_at_once_is_bounded() {
         let options = OpenOptions { recipe_default: Recipe::default().fields(), ..OpenOptions::default() };

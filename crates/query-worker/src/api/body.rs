@@ -1,4 +1,4 @@
-//! The body of a request: so large, within such a time, and in such room as there is.
+//! Body of a request, within bounds of size, time and memory.
 
 use axum::extract::{FromRequest, Request};
 use hyper::body::Body as _;
@@ -12,25 +12,25 @@ use crate::problem::Problem;
 use crate::request::Client;
 use crate::worker::{Permit, Worker, is_heavy};
 
-/// The JSON body of an admitted request, whatever its content type says; what is wrong with it is a [`Problem`].
+/// JSON body of an admitted request of any content type; a fault of the body is a [`Problem`].
 ///
-/// The place is taken when the body is there: clients that take their time with it hold none.
+/// The place is taken after the body has arrived: slow clients hold none.
 pub(super) struct Json<T>(pub(super) T, pub(super) Admitted);
 
-/// A request that has a place, and whose work is not admitted yet.
+/// A request that holds a place, before its work is admitted.
 pub(super) struct Admitted {
     permit: Permit,
     client: Client,
 }
 
 impl Admitted {
-    /// The same with more room.
+    /// Adds more room.
     pub(super) fn with_room(self, room: OwnedSemaphorePermit) -> Self {
         Self { permit: self.permit.with_room(room), ..self }
     }
 
-    /// The permit for work that takes so many bytes of memory. Heavy work waits for its turn, and
-    /// ends with its client.
+    /// Admits work that takes `n_bytes` of memory. Heavy work waits for its turn, and ends with its
+    /// client.
     pub(super) async fn for_work(self, worker: &Worker, n_bytes: usize) -> Result<Permit, Problem> {
         if is_heavy(n_bytes) {
             self.client.ends_the_work();
@@ -67,7 +67,7 @@ async fn read(request: Request, worker: &Worker) -> Result<(Vec<u8>, OwnedSemaph
         if piece.len() > bytes_max - whole.len() {
             return Err(Problem::too_large(bytes_max));
         }
-        // As it comes: what a head announces may never come, and would keep others out.
+        // Room is taken as bytes arrive: announced bytes that never arrive would keep others out.
         room.merge(worker.room(piece.len())?);
         whole.extend_from_slice(&piece);
     }

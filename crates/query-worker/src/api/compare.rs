@@ -1,4 +1,4 @@
-//! `POST /v1/compare`: what two texts or documents have in common, how far apart they are, and why.
+//! `POST /v1/compare`: the similarity of two texts or documents, their distance, and the reasons.
 
 mod differences;
 
@@ -28,18 +28,18 @@ const TERMS_MAX: usize = 1000;
 pub(super) struct Pair {
     a: Side,
     b: Side,
-    /// At most this many terms, the heaviest first.
+    /// The most terms to return, the heaviest first.
     #[schema(maximum = 1000, default = 15)]
     #[serde(default, deserialize_with = "whole")]
     terms: Option<usize>,
-    /// Whether to mark what differs between the texts.
+    /// True to mark the differences between the texts.
     #[serde(default)]
     #[schema(default = false)]
     differences: bool,
 }
 
-/// Either `text` or `id`. Of a document that is stored only the fingerprint and the signature are known, so its terms and numbers are
-/// not.
+/// A side: either `text` or `id`. Only the fingerprint and the signature of a stored document are
+/// known, not its terms and numbers.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Side {
@@ -48,45 +48,49 @@ pub(super) struct Side {
     id: Option<String>,
 }
 
-/// What two sides have in common, how far apart they are, and why.
+/// Similarity and distance of two sides, and the reasons.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Compared {
     a: ComparedSide,
     b: ComparedSide,
-    /// The share of both that is in common, from 0 to 1, rounded down to four decimals: of the character n-grams that either has
-    /// (Jaccard). Counted where both texts are at hand, given or kept by the index; else by the signatures, which estimate it for
-    /// texts of more than 50 characters, and null where the index does not verify, or one is that long and the other is not.
+    /// Share of the character n-grams of either side that both have (Jaccard), from 0 to 1, rounded
+    /// down to four decimals. Counted if both texts are at hand, given or kept by the index.
+    /// Otherwise taken from the signatures, which estimate it for texts of more than 50 characters;
+    /// then null if the index does not verify, or only one of the texts is that long.
     similarity: Option<f64>,
-    /// Whether the similarity was counted over both texts.
+    /// True if the similarity was counted over both texts.
     exact: bool,
-    /// That of the index; null where it does not verify.
+    /// Bound of the index; null if the index does not verify.
     min_similarity: Option<f64>,
-    /// Whether the two have other numbers, or in another order; null unless both sides are texts.
+    /// True if the two have other numbers, or the same in another order; null unless both sides are
+    /// texts.
     numbers_differ: Option<bool>,
     distance: u32,
-    /// That of the index.
+    /// Bound of the index.
     max_distance: u32,
-    /// Whether the index calls them near-duplicates: it finds the one by the other, and the similarity is enough, by a count in an
-    /// index that keeps texts, else by its estimate, which may be off by some hundredths.
+    /// True if the index takes the two for near-duplicates: it finds the one by the other, and the
+    /// similarity suffices. An index that keeps texts counts the similarity; others estimate it,
+    /// within some hundredths.
     is_near: bool,
-    /// The bits in which their fingerprints differ, the most significant (63) first; empty where the one has a simhash and the other
-    /// has none.
+    /// Bits in which the fingerprints differ, the most significant (63) first; empty if only one of
+    /// the sides has a simhash.
     bits: Vec<Bit>,
     /// The heaviest terms; null unless both sides are texts that the index compares by simhashes.
     terms: Option<Vec<ComparedTerm>>,
-    /// Both texts in stretches, where that was asked for and both sides are texts.
+    /// Both texts in stretches, if asked for and both sides are texts.
     differences: Option<Vec<Stretch>>,
 }
 
-/// What is known of a side.
+/// Features of a side.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ComparedSide {
     /// Null for a text.
     id: Option<String>,
     fingerprint: String,
-    /// How many terms decide its fingerprint; null for a document.
+    /// Number of terms that decide its fingerprint; null for a document.
     n_terms: Option<usize>,
-    /// What part of it the other has, too, from 0 to 1, as `similarity`: 1 where the other contains it all.
+    /// Share of this side that the other contains, from 0 to 1, rounded as `similarity`: 1 if the
+    /// other contains all of it.
     share: Option<f64>,
 }
 
@@ -94,9 +98,9 @@ pub(super) struct ComparedSide {
 #[derive(Serialize, ToSchema)]
 pub(super) struct Bit {
     bit: u32,
-    /// What it is in `a`; in `b` it is the other.
+    /// Value of the bit in `a`; `b` has the opposite.
     value_a: u64,
-    /// By what part of all weight `a` decided it, from 0 to 1; null for a document.
+    /// Share of all weight by which `a` decided the bit, from 0 to 1; null for a document.
     margin_a: Option<f64>,
     margin_b: Option<f64>,
 }
@@ -105,12 +109,12 @@ pub(super) struct Bit {
 #[derive(Serialize, ToSchema)]
 pub(super) struct ComparedTerm {
     term: String,
-    /// 0 where it is not among the terms that decide.
+    /// 0 if the term is not among the deciding terms.
     weight_a: u32,
     weight_b: u32,
-    /// The differing bits that it pushes from a's side to b's.
+    /// Differing bits that the term pushes from a's side to b's.
     towards_b: Vec<u32>,
-    /// Those that it pushes the other way.
+    /// Differing bits that the term pushes from b's side to a's.
     towards_a: Vec<u32>,
 }
 
@@ -149,7 +153,7 @@ pub(super) async fn compare(
     worker.work_for(permit, compared).await.map(Answer)
 }
 
-/// A side as it was given, or as the index has it.
+/// A side as given, or as the index has it.
 enum Looked {
     Text(String),
     Stored { id: String, features: Features },
@@ -179,7 +183,7 @@ impl Looked {
         }
     }
 
-    /// Bytes of a text that no body brought.
+    /// Returns the bytes of a text that came from the index and not with the body.
     fn n_bytes_read(&self) -> usize {
         match self {
             Self::Text(_) => 0,
@@ -191,10 +195,10 @@ impl Looked {
 /// A side with its features.
 struct Known {
     id: Option<String>,
-    /// The text that was given.
+    /// The text, if one was given.
     given: Option<String>,
     features: Features,
-    /// Of a text whose simhash is compared.
+    /// Analysis of a given text whose simhash is compared.
     analysis: Option<Analysis>,
 }
 
@@ -214,12 +218,12 @@ impl Known {
         }
     }
 
-    /// The text that was given, or that the index keeps, which is counted and not shown.
+    /// Returns the given text, or the text that the index keeps, which is counted but not shown.
     fn text(&self) -> Option<&str> {
         self.given.as_deref().or(self.features.text.as_deref())
     }
 
-    /// By what part of all weight a bit was decided.
+    /// Returns the share of all weight by which a bit was decided.
     fn margin(&self, bit: u32) -> Option<f64> {
         let Analysis { terms, margins, .. } = self.analysis.as_ref()?;
         let mass: u128 = terms.iter().map(|term| u128::from(term.weight.0)).sum();

@@ -1,5 +1,5 @@
-//! What the description of the API has beside what the handlers say of themselves: what is before their paths, which
-//! key each of them needs by the rules, what the index decides, and what is the same for all of them.
+//! Parts of the OpenAPI description beyond those of the handlers: the introduction, the key of each
+//! operation by the rules, the bounds of the index, and the common headers.
 
 use axum::http::Method;
 use index::Rule;
@@ -10,10 +10,10 @@ use crate::access::keys::Scope;
 use crate::access::rules;
 use crate::problem::Kind;
 
-/// The name of the security scheme.
+/// Name of the security scheme.
 const SCHEME: &str = "key";
 
-/// What the description of the API says before its paths, which the handlers have.
+/// Introduction of the description. The paths come from the handlers.
 #[derive(OpenApi)]
 #[openapi(info(
     title = "Pigeonhole",
@@ -21,17 +21,17 @@ const SCHEME: &str = "key";
 ))]
 struct Description;
 
-/// The description without its paths.
+/// Returns the description without its paths.
 pub(super) fn begun() -> utoipa::openapi::OpenApi {
     Description::openapi()
 }
 
-/// The description as it is served by a worker whose index finds documents by `rule`.
+/// Completes the description for a worker whose index finds documents by `rule`.
 pub(super) fn written(description: &utoipa::openapi::OpenApi, rule: &Rule) -> Value {
     let mut description = serde_json::to_value(description).unwrap_or_default();
     let schemas = &mut description["components"]["schemas"];
-    // utoipa says that exactly one of two fields must be there of enums only, and of an enum serde says nothing useful to a
-    // client whose body fits none of its kinds.
+    // For fields of a struct, utoipa cannot state that exactly one of two is required. An enum
+    // could, but serde's error for a body that fits no variant does not help a client.
     for (schema, one, other) in [("Query", "text", "fingerprint"), ("Side", "text", "id")] {
         let only = |one: &str, other: &str| -> Value {
             json!({ "required": [one], "properties": { one: { "type": "string" }, other: { "type": "null" } } })
@@ -41,7 +41,7 @@ pub(super) fn written(description: &utoipa::openapi::OpenApi, rule: &Rule) -> Va
     // A fingerprint has no signature.
     schemas["Query"]["oneOf"][1]["properties"]["min_similarity"] = json!({ "type": "null" });
     schemas["Query"]["properties"]["max_distance"]["maximum"] = json!(rule.max_distance.as_bits());
-    // Without signatures none can be asked for.
+    // An index without signatures has no similarities to bound.
     let asked = &mut schemas["Query"]["properties"];
     match rule.min_similarity {
         Some(least) => asked["min_similarity"]["minimum"] = json!(least.get()),
@@ -59,7 +59,7 @@ pub(super) fn written(description: &utoipa::openapi::OpenApi, rule: &Rule) -> Va
     description
 }
 
-/// The operations of a description, each with its method and its path.
+/// Returns the operations of a description, each with its method and its path.
 fn operations(description: &mut Value) -> impl Iterator<Item = (Method, String, &mut Value)> {
     let paths = description["paths"].as_object_mut().into_iter().flatten();
     paths.flat_map(|(path, of_path)| {
@@ -70,7 +70,7 @@ fn operations(description: &mut Value) -> impl Iterator<Item = (Method, String, 
     })
 }
 
-/// The key that an operation needs; `[{}]` is for everybody.
+/// Returns the security requirement of an operation; `[{}]` needs no key.
 fn security(needs: Option<Scope>) -> Value {
     match needs {
         Some(scope) => json!([{ SCHEME: [scope.name()] }]),
@@ -78,7 +78,7 @@ fn security(needs: Option<Scope>) -> Value {
     }
 }
 
-/// The headers that answers have.
+/// Returns the headers of answers.
 fn headers() -> Value {
     let header = |description: &str, schema: Value| json!({ "description": description, "schema": schema });
     let text = json!({ "type": "string" });
@@ -93,7 +93,7 @@ fn headers() -> Value {
     })
 }
 
-/// Says of each answer to an operation which headers it has.
+/// Adds references to its headers to each answer of an operation.
 fn add_headers(operation: &mut Value) {
     let of = |name: &str| json!({ "$ref": format!("#/components/headers/{name}") });
     for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
@@ -117,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// An operation without a rule would be for those only who may remove documents, and say so.
+    /// An operation without a rule would need the scope `admin`, and its description would say so.
     #[test]
     fn each_operation_has_a_rule_and_each_rule_an_operation() {
         let (_, described) = crate::api::documented().split_for_parts();

@@ -1,4 +1,5 @@
-//! `/v1/documents`: insert a document if none like it is there; look one up; take one out.
+//! `/v1/documents`: inserts a document if no near one is in the index; looks up and removes
+//! documents.
 
 use std::sync::Arc;
 
@@ -24,26 +25,29 @@ use crate::worker::calls;
 use crate::worker::recent::Text;
 use crate::worker::{Worker, features_bytes};
 
-/// What a path may hold as it is (RFC 3986, unreserved).
+/// Characters to encode in a path: all but the unreserved ones (RFC 3986).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// What a batch is answered, as an example.
+/// Example of the answer to a batch.
 const INSERTED_LINES: &str = r#"{"line":1,"status":200,"outcome":"duplicate","id":"a2","fingerprint":"8f451e680053652b","duplicate_of":{"id":"a1","fingerprint":"8f451e680053652b","similarity":1.0,"exact":true,"share_of_a":1.0,"share_of_b":1.0,"numbers_differ":false,"distance":0,"differing_bits":[]}}
 {"line":2,"status":201,"outcome":"inserted","id":"019c1551-86ad-7372-9aa1-89dc47c6dbe5","fingerprint":"3aa79a4260656422"}
 "#;
 
-/// A document to insert, if it is new.
+/// A document to insert if it is new.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewDocument {
-    /// The client's name for it; one is made where there is none. Only with an id of its own can a client whose answer got
-    /// lost repeat the request and tell its own document from another's. 4,096 bytes of UTF-8 at most.
+    /// The client's id for the document; without one the worker makes an id. Only with an id of its
+    /// own can a client whose answer got lost repeat the request and tell its own document from
+    /// another's. At most 4,096 bytes of UTF-8.
     #[schema(min_length = 1, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$")]
     id: Option<String>,
-    /// What is compared. The index does not keep it; the worker may for a while, see `GET /v1/documents/{id}/text`.
+    /// The text to compare. The worker may keep it for a while, see `GET /v1/documents/{id}/text`;
+    /// the index keeps it if `GET /v1/index` says `texts` is `zstd`.
     #[schema(min_length = 1)]
     text: String,
-    /// Where it came from; `pigeonhole remove --source` removes all of one. 255 bytes of UTF-8 at most.
+    /// Origin of the document; `pigeonhole remove --source` removes all documents of one. At most
+    /// 255 bytes of UTF-8.
     #[schema(min_length = 1, max_length = 255, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$")]
     source: Option<String>,
 }
@@ -54,11 +58,11 @@ impl batch::Asks for NewDocument {
     }
 }
 
-/// What an insertion did.
+/// Effect of an insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Outcome {
-    /// It is new.
+    /// The document is new.
     Inserted,
     /// The id was there with another text, which is gone.
     Replaced,
@@ -68,48 +72,50 @@ pub(super) enum Outcome {
     Duplicate,
 }
 
-/// What became of a document.
+/// Result of an insertion.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Inserted {
     outcome: Outcome,
-    /// The client's, or the one made here. A duplicate is not kept under it, and has none unless it came with one.
+    /// The client's id, or the one made here. A duplicate is not kept, and has an id only if the
+    /// client gave one.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     fingerprint: String,
-    /// Of a duplicate: the nearest document, by similarity, where the index verifies, then by distance, then id.
+    /// For a duplicate: the nearest document, by similarity if the index verifies, then by
+    /// distance, then by id.
     #[serde(skip_serializing_if = "Option::is_none")]
     duplicate_of: Option<DuplicateOf>,
 }
 
-/// Of what a document is a duplicate, and why.
+/// The document that an insertion duplicates, with the evidence.
 #[derive(Serialize, ToSchema)]
 pub(super) struct DuplicateOf {
     id: String,
     fingerprint: String,
-    /// The share of both texts that is in common, from 0 to 1, rounded down to four decimals: of the character n-grams that
-    /// either has. It is there where the index verifies.
+    /// Share of the character n-grams of either text that both have, from 0 to 1, rounded down to
+    /// four decimals. Present if the index verifies.
     #[serde(skip_serializing_if = "Option::is_none")]
     similarity: Option<f64>,
     #[serde(flatten)]
     evidence: Evidence,
     distance: u32,
-    /// The bits in which the two fingerprints differ, the most significant (63) first; all others agree. Empty where the one has
-    /// a simhash and the other has none.
+    /// Bits in which the two fingerprints differ, the most significant (63) first; all others
+    /// agree. Empty if only one of the documents has a simhash.
     differing_bits: Vec<u32>,
 }
 
-/// A document that is there.
+/// A document of the index.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Stored {
     id: String,
     fingerprint: String,
-    /// Where it came from, if whoever inserted it said so.
+    /// Origin of the document, if its inserter gave one.
     source: Option<String>,
-    /// RFC 3339, by the clock of the program that inserted it.
+    /// RFC 3339, by the clock of the program that inserted the document.
     inserted_at: String,
 }
 
-/// Inserts a document if none near it is there.
+/// Inserts a document if the index has none near it.
 #[utoipa::path(
     post,
     path = "/v1/documents",
@@ -144,10 +150,10 @@ pub(super) async fn insert_if_new(
     Ok(response)
 }
 
-/// Where a document is looked up.
+/// Returns the path of a document.
 fn path_of(id: &str) -> String {
     let encoded = match id {
-        // As they are, clients would take them for steps in the path (RFC 3986, 5.2.4).
+        // Unencoded, clients would take them for steps in the path (RFC 3986, 5.2.4).
         "." => "%2E".to_owned(),
         ".." => "%2E%2E".to_owned(),
         id => utf8_percent_encode(id, ENCODED).to_string(),
@@ -155,7 +161,7 @@ fn path_of(id: &str) -> String {
     format!("/v1/documents/{encoded}")
 }
 
-/// Inserts documents, one a line, one after another in their order; an answer a line.
+/// Inserts documents, one a line, in order; answers one line for each.
 #[utoipa::path(
     post,
     path = "/v1/documents:batch",
@@ -175,7 +181,7 @@ pub(super) async fn insert_batch(
     Ok(batch::answer(worker, permit, pass, lines, insert_all))
 }
 
-/// Looks a document up.
+/// Looks up a document by its id.
 #[utoipa::path(
     get,
     path = "/v1/documents/{id}",
@@ -208,7 +214,7 @@ impl From<StoredDocument> for Stored {
     }
 }
 
-/// Takes a document out: the next search of any program is without it.
+/// Removes a document: no later search of any program finds it.
 #[utoipa::path(
     delete,
     path = "/v1/documents/{id}",
@@ -236,8 +242,8 @@ pub(super) async fn remove(
     }
 }
 
-/// Inserts documents one after another in their order. 201 where something was written, 200 where the document, or one
-/// like it, was there.
+/// Inserts documents one after another, in order. The status is 201 if something was written, and
+/// 200 if the document, or one like it, was there.
 fn insert_all(worker: &Worker, documents: Vec<NewDocument>) -> Vec<Result<(StatusCode, Inserted), Problem>> {
     let named: Vec<bool> = documents.iter().map(|document| document.id.is_some()).collect();
     let checked = documents.into_iter().map(|document| {
@@ -257,9 +263,9 @@ fn insert_all(worker: &Worker, documents: Vec<NewDocument>) -> Vec<Result<(Statu
     checked.map(|(checked, is_named)| checked.and_then(|new| answer(new, is_named))).collect()
 }
 
-/// The document as the index takes it, and its text as the worker keeps it.
+/// Checks a document; returns it for the index, and its text for the worker's cache.
 fn check(worker: &Worker, document: NewDocument) -> Result<(index::NewDocument, Option<Text>), Problem> {
-    // Of this moment and of chance: no two workers make the same, and they sort by when they were made.
+    // A time and random bits: unique among workers, and ordered by time.
     let id = document_id(document.id.unwrap_or_else(|| Uuid::now_v7().to_string()))?;
     let source = document.source.map(Source::new).transpose();
     let source = source.map_err(|error| Problem::bad_request(&error.to_string()))?;
@@ -269,7 +275,7 @@ fn check(worker: &Worker, document: NewDocument) -> Result<(index::NewDocument, 
     Ok((index::NewDocument { id, features, source }, text))
 }
 
-/// Keeps the text of a document that is in the index now.
+/// Keeps the text of a document that is now in the index.
 fn keep(worker: &Worker, id: &DocumentId, features: &Features, text: Option<Text>, insertion: &Insertion) {
     if let (Some(text), Insertion::Inserted | Insertion::Replaced | Insertion::Unchanged) = (text, insertion)
     {
@@ -300,13 +306,13 @@ fn inserted(
         }),
         Insertion::Inserted | Insertion::Replaced | Insertion::Unchanged => None,
     };
-    // Nobody knows a name that was made here for a document that is not kept, and nothing is to be found under it.
+    // An id made here for a duplicate is unknown to its client, and leads to no document.
     let id = (is_named || duplicate_of.is_none()).then(|| id.to_string());
     (status, Inserted { outcome, id, fingerprint: fingerprint.to_string(), duplicate_of })
 }
 
-/// The bits in which two fingerprints differ, the most significant first; none where their distance is that of something else,
-/// since the two are not made of the same.
+/// Returns the bits in which two fingerprints differ, the most significant first; none if
+/// `distance` is not that of the two, as with fingerprints of different kinds.
 pub(super) fn differing_bits(a: Fingerprint, b: Fingerprint, distance: Distance) -> Vec<u32> {
     if a.distance(b) != distance {
         return Vec::new();

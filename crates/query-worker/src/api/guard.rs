@@ -1,5 +1,6 @@
-//! What stands before every route: by what name the worker may be asked, that a key is for what it asks, and how long a
-//! request may take. Which key is for what is stated by the [rules].
+//! Checks before every route: the host name, the length of the path, the key, the page that asks
+//! and the coding of the body. The guard also bounds the time of a request. The [rules] state the
+//! scope of each operation.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -16,7 +17,8 @@ use crate::access::keys::Scope;
 use crate::access::{Access, Pass, rules};
 use crate::problem::Problem;
 
-/// The most bytes of a path with its query. The longest that means anything has the longest id, with each byte escaped.
+/// The most bytes of a path with its query. The longest useful path has the longest id, with each
+/// byte escaped.
 const URI_BYTES_MAX: usize = 16 << 10;
 
 pub(super) struct Guard {
@@ -30,14 +32,14 @@ impl Guard {
     }
 }
 
-/// What a request needs.
+/// Returns the scope that a request needs.
 fn needs(method: &Method, path: &str) -> Option<Scope> {
     let method = if method == Method::HEAD { &Method::GET } else { method };
     if method == Method::GET && super::is_open(path) { None } else { rules::needs(method, path) }
 }
 
-/// Lets a request in, or not, and gives it up when it takes too long. Work of it that has begun keeps its place until it
-/// ends. The answer holds the pass.
+/// Middleware: admits or refuses a request, and ends one that takes too long. Work already begun
+/// keeps its place until its end. The answer holds the [`Pass`].
 pub(super) async fn guard(
     State(guard): State<Arc<Guard>>,
     path: Option<MatchedPath>,
@@ -52,7 +54,7 @@ pub(super) async fn guard(
         return Problem::uri_too_long(URI_BYTES_MAX).into_response();
     }
     let mut pass = None;
-    // What matches no path is answered 404 to everybody.
+    // An unknown path is answered 404 to every client.
     if let (Some(keys), Some(path)) = (&guard.access.keys, &path)
         && let Some(needs) = needs(request.method(), path.as_str())
     {
@@ -74,14 +76,14 @@ pub(super) async fn guard(
     let answer = tokio::time::timeout(guard.request_wait_max, next.run(request)).await;
     let mut answer = answer.unwrap_or_else(|_| Problem::timeout(guard.request_wait_max).into_response());
     if let Some(pass) = pass {
-        // Its place is taken until the answer is read.
+        // The pass keeps its permit until the client has read the answer.
         answer.extensions_mut().insert(pass);
     }
     answer
 }
 
-/// Whether a page sent this that the worker has not served. Browsers say so; without keys it would be let in, because it
-/// runs on a machine that may be.
+/// Returns true if a page of another site sent the request, which browsers report in `Origin`.
+/// Without keys such a request would be admitted, because the browser may run on this machine.
 fn is_of_another_site(headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(ORIGIN) else { return false };
     let site =
@@ -89,8 +91,8 @@ fn is_of_another_site(headers: &HeaderMap) -> bool {
     site.is_none() || site != headers.get(HOST).map(HeaderValue::as_bytes)
 }
 
-/// Replaces `Host` by the name in a target of absolute form, which has the last word (RFC 9112,
-/// 3.2.2). Two headers `Host` stay: they are refused.
+/// Replaces `Host` by the name in a target of absolute form, which takes precedence (RFC 9112,
+/// 3.2.2). Two `Host` headers stay, to be refused.
 fn take_host_of_target(request: &mut Request) {
     let host = request.uri().authority().map(|of_target| HeaderValue::from_str(of_target.as_str()));
     if let Some(Ok(host)) = host
@@ -100,13 +102,14 @@ fn take_host_of_target(request: &mut Request) {
     }
 }
 
-/// Checks by what name the worker is asked. A page may have its own name resolved to an address of this machine (DNS
-/// rebinding), and to its browser the worker is then of its site; but what it asks is by that name.
+/// Checks the name in `Host`. A hostile page may have its own name resolve to an address of this
+/// machine (DNS rebinding): its browser then treats the worker as the page's site, but still sends
+/// the page's name.
 fn check_host(version: Version, headers: &HeaderMap, hosts: Option<&[String]>) -> Result<(), Problem> {
     let mut named = headers.get_all(HOST).iter();
     let (host, more) = (named.next(), named.next());
     let Some(host) = host.filter(|_| more.is_none()) else {
-        // No browser speaks HTTP/1.0, which has no such header.
+        // HTTP/1.0 has no such header, and no browser speaks it.
         return if version < Version::HTTP_11 && more.is_none() { Ok(()) } else { Err(Problem::no_host()) };
     };
     let Some(hosts) = hosts else { return Ok(()) };

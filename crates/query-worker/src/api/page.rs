@@ -1,4 +1,5 @@
-//! The page for people, at `/`. It holds no data: what it shows it asks of the API, with the key that it is given.
+//! The page for people, at `/`. It holds no data: scripts ask the API, with the key that the user
+//! enters.
 
 use std::sync::Arc;
 
@@ -15,7 +16,8 @@ use sha2::{Digest, Sha256};
 
 use crate::worker::Worker;
 
-/// Scripts, styles and answers of this worker only, in no other page's frame; and no way to make markup of a text.
+/// Content security policy: scripts, styles and answers come from this worker only, no other page
+/// may frame this one, and scripts cannot make markup of a text.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
                       trusted-types 'none'";
@@ -25,7 +27,7 @@ const CSS: &str = "text/css; charset=utf-8";
 const JS: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
-/// Path, content type and content of all that makes up the page.
+/// Path, content type and content of each file of the page.
 const FILES: [(&str, &str, &str); 11] = [
     ("/", HTML, include_str!("page/page.html")),
     ("/page.css", CSS, include_str!("page/page.css")),
@@ -54,7 +56,8 @@ pub(super) fn routes(router: Router<Arc<Worker>>) -> Router<Arc<Worker>> {
 }
 
 fn file(kind: &'static str, content: &'static str, tag: &HeaderValue, asked: &HeaderMap) -> Response {
-    // Asked for each time, so that the parts are always those of one worker; what has not changed is not sent.
+    // Revalidated each time, so that all parts come from one worker; an unchanged file is not sent
+    // again.
     let headers: [(HeaderName, HeaderValue); 7] = [
         (CONTENT_TYPE, HeaderValue::from_static(kind)),
         (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
@@ -70,7 +73,8 @@ fn file(kind: &'static str, content: &'static str, tag: &HeaderValue, asked: &He
     (headers, Body::from(content)).into_response()
 }
 
-/// Whether the client has what it asks for. A proxy that packs it makes the tag a weak one.
+/// Returns true if the client has the current file. A proxy that compresses the file makes its tag
+/// a weak one.
 fn has(asked: &HeaderMap, tag: &HeaderValue) -> bool {
     let listed = asked.get_all(IF_NONE_MATCH).iter().filter_map(|tags| tags.to_str().ok());
     let mut listed = listed.flat_map(|tags| tags.split(',')).map(str::trim);

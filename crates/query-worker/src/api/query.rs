@@ -1,4 +1,4 @@
-//! `POST /v1/query`: which documents are near this text, or this fingerprint?
+//! `POST /v1/query`: finds the documents near a text or a fingerprint.
 
 use std::sync::Arc;
 
@@ -24,29 +24,30 @@ use crate::worker::{Worker, features_bytes};
 const LIMIT_DEFAULT: usize = 10;
 const LIMIT_MAX: usize = 1000;
 
-/// What a batch is answered, as an example.
+/// Example of the answer to a batch.
 const FOUND_LINES: &str = r#"{"line":1,"status":200,"fingerprint":"8f451e680053652b","matches":[],"n_matches":1,"cost":{"n_buckets":26,"n_candidates":26}}
 {"line":2,"status":200,"fingerprint":"8f451e680053652b","matches":[{"distance":0,"id":"a1","fingerprint":"8f451e680053652b","source":"wire-7","inserted_at":"2026-01-31T18:00:00.000Z"}],"n_matches":1,"cost":{"n_buckets":10,"n_candidates":10}}
 "#;
 
-/// Either `text` or `fingerprint`.
+/// A query: either `text` or `fingerprint`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Query {
-    /// What to look for documents near to.
+    /// Text to find near documents for.
     text: Option<String>,
-    /// 16 hexadecimal digits: a simhash. Not in an index of profile `minhash`, which has none.
+    /// A simhash in 16 hexadecimal digits. An index of profile `minhash` takes none.
     #[schema(pattern = "^[0-9a-fA-F]{16}$")]
     fingerprint: Option<String>,
-    /// In how many bits simhashes of what is near may differ: at most the index's own, which is the default. In an index that
-    /// verifies it narrows what the simhashes propose, and the similarity decides.
+    /// The most bits in which simhashes of near documents may differ: at most the index's own
+    /// bound, the default. In an index that verifies it narrows the candidates, and the similarity
+    /// decides.
     #[serde(default, deserialize_with = "whole")]
     max_distance: Option<u32>,
-    /// The least similarity of what is near: at least the index's own, which is the default. Only with `text`, and in an index
-    /// that verifies.
+    /// The least similarity of near documents: at least the index's own bound, the default. Only
+    /// with `text`, and in an index that verifies.
     #[schema(minimum = 0, maximum = 1)]
     min_similarity: Option<f64>,
-    /// At most this many matches; with 0 they are only counted.
+    /// The most matches to return; with 0 matches are only counted.
     #[schema(maximum = 1000, default = 10)]
     #[serde(default, deserialize_with = "whole")]
     limit: Option<usize>,
@@ -58,47 +59,48 @@ impl batch::Asks for Query {
     }
 }
 
-/// What is near.
+/// Documents near a query.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Found {
-    /// That of the query.
+    /// Fingerprint of the query.
     fingerprint: String,
-    /// The nearest first: descending by similarity, where the index verifies, then ascending by distance, then id.
+    /// Nearest first: descending by similarity if the index verifies, then ascending by distance,
+    /// then by id.
     matches: Vec<Near>,
-    /// How many there are in all, so that a cut is never silent.
+    /// Number of all matches, so that a cut is never silent.
     n_matches: u64,
     cost: Cost,
 }
 
-/// A document that is near.
+/// A near document.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Near {
-    /// The share of both texts that is in common, from 0 to 1, rounded down to four decimals: of the character n-grams that
-    /// either has. It is there where the index verifies and the query is a text.
+    /// Share of the character n-grams of either text that both have, from 0 to 1, rounded down to
+    /// four decimals. Present if the index verifies and the query is a text.
     #[serde(skip_serializing_if = "Option::is_none")]
     similarity: Option<f64>,
     #[serde(flatten)]
     evidence: Evidence,
-    /// In how many bits its fingerprint differs from the query's.
+    /// Number of bits in which the document's fingerprint differs from the query's.
     distance: u32,
     #[serde(flatten)]
     document: Stored,
 }
 
-/// How a similarity was found, and what else it says. Each is there where it is known.
+/// Evidence behind a similarity. Each field is present if it is known.
 #[derive(Default, Serialize, ToSchema)]
 pub(super) struct Evidence {
-    /// Whether the similarity was counted over both texts. Else it is an estimate by signatures, with a standard deviation of .03
-    /// for texts of more than 50 characters.
+    /// True if the similarity was counted over both texts. Otherwise it is an estimate by
+    /// signatures, with a standard deviation of .03 for texts of more than 50 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     exact: Option<bool>,
-    /// The share of the asked text that is in the document, from 0 to 1.
+    /// Share of the asked text that is in the document, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     share_of_a: Option<f64>,
-    /// The share of the document that is in the asked text, from 0 to 1.
+    /// Share of the document that is in the asked text, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     share_of_b: Option<f64>,
-    /// Whether the two have other numbers, or in another order.
+    /// True if the two have other numbers, or the same in another order.
     #[serde(skip_serializing_if = "Option::is_none")]
     numbers_differ: Option<bool>,
 }
@@ -110,7 +112,7 @@ impl From<Nearness> for Evidence {
     }
 }
 
-/// What was read for an answer.
+/// Buckets and candidates read for an answer.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Cost {
     n_buckets: u64,
@@ -147,7 +149,7 @@ pub(super) async fn query(
     Ok(Answer(answer(fingerprint, found)))
 }
 
-/// Answers queries, one a line; an answer a line.
+/// Answers queries, one a line; one line for each, in order.
 #[utoipa::path(
     post,
     path = "/v1/query:batch",
@@ -167,7 +169,7 @@ pub(super) async fn query_batch(
     Ok(batch::answer(worker, permit, pass, lines, find_all))
 }
 
-/// Answers queries in their order.
+/// Answers queries, in order.
 fn find_all(worker: &Worker, queries: Vec<Query>) -> Vec<Result<(StatusCode, Found), Problem>> {
     let searches: Vec<_> = queries.into_iter().map(|query| search_for(worker, query)).collect();
     let good: Vec<_> = searches.iter().flatten().cloned().collect();
@@ -192,7 +194,7 @@ fn search_for(worker: &Worker, query: Query) -> Result<Search, Problem> {
     Ok(Search { features, rule, limit })
 }
 
-/// What counts as near, and with how many matches to answer.
+/// Checks the bounds of a query; returns the rule of nearness and the limit on matches.
 fn bounds(worker: &Worker, query: &Query) -> Result<(Rule, usize), Problem> {
     let limit = query.limit.unwrap_or(LIMIT_DEFAULT);
     if limit > LIMIT_MAX {
@@ -238,7 +240,7 @@ fn min_similarity(own: Rule, share: f64) -> Result<Similarity, Problem> {
     Ok(asked)
 }
 
-/// What a query looks for.
+/// Subject of a query.
 enum What {
     Text(String),
     Fingerprint(Fingerprint),

@@ -1,4 +1,4 @@
-//! `GET /v1/documents/{id}/text`: the text of a document, where this worker has it.
+//! `GET /v1/documents/{id}/text`: the text of a document, if this worker has it.
 
 use std::sync::Arc;
 
@@ -11,18 +11,20 @@ use super::PathId;
 use crate::problem::Problem;
 use crate::worker::Worker;
 
-/// A document's text.
+/// Text of a document.
 #[derive(Serialize, ToSchema)]
 pub(super) struct DocumentText {
     id: String,
-    /// That of the text, which is the one that the index has.
+    /// Fingerprint of the text, which is the one in the index.
     fingerprint: String,
-    /// As it was posted.
+    /// The text as posted.
     text: String,
 }
 
-/// The text of a document that was posted to this worker lately. Indexes keep no texts, and a worker only in memory, for
-/// as long as it has room.
+/// Returns the text of a document that was posted to this worker lately.
+///
+/// The worker keeps texts in memory, as long as it has room; texts that the index keeps are not
+/// read.
 #[utoipa::path(
     get,
     path = "/v1/documents/{id}/text",

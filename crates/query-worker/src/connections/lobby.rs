@@ -1,8 +1,7 @@
-//! Connections for which there is no place, until they have said whether they are probes.
+//! Waiting room of connections beyond `connections_max`, until each shows whether it is a probe.
 //!
-//! A flood of clients must not have the worker taken for dead: what asks for `/healthz` or
-//! `/readyz` has places of its own. What a connection asks is seen in its first bytes, which are
-//! left where they are.
+//! A flood of clients must not make the worker look dead: requests for `/healthz` and `/readyz`
+//! have places of their own. The first bytes of a connection tell, and are only peeked at.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,13 +13,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::limits::{LOBBY_MAX, PROBES_MAX};
 
-/// How long a connection may take to say that it is a probe.
+/// Longest wait for a connection to show that it is a probe.
 const SAYING_WAIT_MAX: Duration = Duration::from_secs(1);
 
-/// How a probe begins. What follows the path is a space or a query.
+/// First bytes of a probe. A space or a query follows the path.
 const PROBES: [&[u8]; 4] = [b"GET /healthz", b"GET /readyz", b"HEAD /healthz", b"HEAD /readyz"];
 
-/// Where connections wait, the oldest first.
+/// Waiting connections, the oldest first.
 pub(super) struct Lobby {
     waiting: Mutex<VecDeque<oneshot::Sender<()>>>,
     places: Arc<Semaphore>,
@@ -33,8 +32,8 @@ impl Default for Lobby {
 }
 
 impl Lobby {
-    /// Waits until a connection has said that it is a probe, and gives it a place; none for what is
-    /// no probe, says nothing in time, or is the oldest where too many wait.
+    /// Waits until a connection shows that it is a probe, and takes a place for it. `None` if it is
+    /// no probe, sends nothing in time, or is the oldest while too many wait.
     pub(super) async fn probe(&self, stream: &TcpStream) -> Option<OwnedSemaphorePermit> {
         let (leave, left) = oneshot::channel();
         self.enter(leave);
@@ -47,7 +46,7 @@ impl Lobby {
     }
 
     fn enter(&self, leave: oneshot::Sender<()>) {
-        // Nothing in here panics half way.
+        // Nothing panics while the lock is held.
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.len() == LOBBY_MAX {
             waiting.retain(|leave| !leave.is_closed());
@@ -59,7 +58,7 @@ impl Lobby {
     }
 }
 
-/// Whether the first bytes of a connection are those of a probe; waits until they tell.
+/// Returns true if the first bytes of a connection are those of a probe; waits until they decide.
 async fn says_probe(stream: &TcpStream) -> io::Result<bool> {
     let mut first = [0; 16];
     let mut n_before = 0;
@@ -68,15 +67,15 @@ async fn says_probe(stream: &TcpStream) -> io::Result<bool> {
         match is_probe(&first[..n]) {
             Some(is_probe) => return Ok(is_probe),
             None if n == 0 => return Ok(false),
-            // Bytes that are there are told of at once, and again; so more of them are waited for
-            // by time.
+            // Bytes already there make the socket readable at once, again and again, so the wait
+            // for more is by time.
             None if n == n_before => tokio::time::sleep(Duration::from_millis(10)).await,
             None => n_before = n,
         }
     }
 }
 
-/// Whether these bytes begin a probe; nothing where more of them tell.
+/// Returns true if the bytes begin a probe; `None` if only more of them decide.
 fn is_probe(first: &[u8]) -> Option<bool> {
     let mut may_be = false;
     for probe in PROBES {

@@ -1,7 +1,8 @@
-//! What hyper itself refuses: bytes that are no HTTP, and heads that are too large.
+//! Problems in place of hyper's own refusals: of bytes that are no HTTP, and of heads that are too
+//! large.
 //!
-//! It answers these with a bare status, and there is no hook for another answer. So the stream below it tells hyper's own
-//! answers from those to requests and writes a problem in their place.
+//! hyper answers these with a bare status, and has no hook for another answer. The stream below
+//! hyper therefore tells hyper's own answers from those to requests, and writes a problem instead.
 
 use std::io;
 use std::pin::Pin;
@@ -14,14 +15,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::timed::Turns;
 
-/// A stream that says `refusal(status)` where hyper says a status by itself.
+/// Stream that writes `refusal(status)` in place of hyper's own answer with `status`.
 pub(super) struct Refusing<S, F> {
     stream: S,
     turns: Arc<Turns>,
-    /// How many turns there had been when all answers so far were written.
+    /// Number of turns when the last answer was completely written.
     n_answered: u64,
     refusal: F,
-    /// What is still to be written of it.
+    /// Bytes of the refusal that are not yet written.
     unwritten: Bytes,
 }
 
@@ -30,8 +31,8 @@ impl<S, F: Fn(StatusCode) -> Bytes> Refusing<S, F> {
         Self { stream, turns, n_answered: 0, refusal, unwritten: Bytes::new() }
     }
 
-    /// Takes what hyper says by itself. No request has come since all answers were written, so it can be nothing else;
-    /// and it comes whole, because nothing was waiting to be written before it.
+    /// Replaces an answer of hyper itself. No request has come since all answers were written, so
+    /// the bytes can be nothing else. They come whole, because nothing was waiting before them.
     fn takes(&mut self, written: &[u8]) -> bool {
         if self.turns.n() != self.n_answered {
             return false;
@@ -97,8 +98,8 @@ impl<S: AsyncWrite + Unpin, F: Fn(StatusCode) -> Bytes + Unpin> AsyncWrite for R
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_unwritten(context))?;
-        // hyper flushes when it has written all that it had. What it writes in the client's turn is the end of an answer,
-        // and none is left after this.
+        // hyper flushes after it has written everything. Bytes written in the client's turn are the
+        // end of an answer, and none remains after this flush.
         let n_turns = self.turns.n();
         ready!(Pin::new(&mut self.stream).poll_flush(context))?;
         if n_turns.is_multiple_of(2) {

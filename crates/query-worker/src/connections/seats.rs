@@ -1,15 +1,17 @@
-//! Where connections sit that wait for their client, so that one of them can make place for another when all are taken.
+//! Seats of connections that wait for their clients, one of which gives way if all places are
+//! taken.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::timed::Turns;
 
-/// The order in which connections are called: those first whose client was never answered, and of these the one that
-/// sat down first. Clients that come with nothing to ask so keep out neither new ones nor those that have asked before.
+/// Order of giving way: first clients that were never answered, and among equals the first to sit
+/// down. Clients without a request thus keep out neither new clients nor those served before.
 pub(super) type Rank = (bool, u64);
 
-/// The connections that sit, and those that have risen for a request since; those sit down again behind the others.
+/// Connections that sit, and those that stood up for a request since. The latter sit down again at
+/// the end.
 #[derive(Default)]
 pub(super) struct Seats(Mutex<Sitting>);
 
@@ -20,7 +22,7 @@ struct Sitting {
 }
 
 impl Seats {
-    /// Gives a connection a seat in place of the one that it had.
+    /// Gives a connection a seat in place of its previous one.
     pub(super) fn sit(&self, before: Option<Rank>, was_answered: bool, turns: &Arc<Turns>) -> Rank {
         let mut sitting = self.lock();
         if let Some(before) = before {
@@ -32,16 +34,16 @@ impl Seats {
         rank
     }
 
-    /// The connection has ended.
+    /// Removes a connection that has ended.
     pub(super) fn leave(&self, rank: Rank) {
         self.lock().by_rank.remove(&rank);
     }
 
-    /// Tells one connection that waits for its client to close; false where there is none.
+    /// Tells one connection that waits for its client to close; returns false if there is none.
     pub(super) fn call_one(&self) -> bool {
         let mut sitting = self.lock();
         while let Some((_, turns)) = sitting.by_rank.pop_first() {
-            // What has risen sits down again by itself.
+            // A connection in the middle of a request sits down again by itself.
             if turns.is_clients() {
                 turns.call();
                 return true;
@@ -51,7 +53,7 @@ impl Seats {
     }
 
     fn lock(&self) -> MutexGuard<'_, Sitting> {
-        // Nothing in here panics half way.
+        // Nothing panics while the lock is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -62,7 +64,8 @@ mod tests {
 
     use super::*;
 
-    /// Calls all that wait for their client, and gives their numbers in the order in which they were.
+    /// Calls all connections that wait for their clients; returns their numbers in the order of the
+    /// calls.
     async fn called(seats: &Seats, all: &[Arc<Turns>]) -> Vec<usize> {
         let mut order = Vec::new();
         while seats.call_one() {
@@ -79,7 +82,8 @@ mod tests {
     async fn the_order_in_which_they_are_called() {
         let seats = Arc::new(Seats::default());
         let all: Vec<_> = (0..5).map(|_| Turns::seated(&seats)).collect();
-        // The first has had an answer, the second waits for one, and the third has ended.
+        // The first connection has had an answer, the second waits for one, and the third has
+        // ended.
         drop(all[0].begin());
         let under_way = all[1].begin();
         all[2].leave();

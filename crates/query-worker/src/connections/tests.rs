@@ -1,4 +1,4 @@
-//! One connection over a pipe, by a clock that runs as fast as nothing happens.
+//! One connection over a pipe, with a paused clock that advances while nothing happens.
 
 use axum::routing::get;
 use clap::Parser;
@@ -9,12 +9,13 @@ use super::*;
 use crate::config::Config;
 use crate::request::Client;
 
-/// What a pipe holds until it is read.
+/// Capacity of a pipe.
 const PIPE_BYTES: usize = 1024;
 
 const LONG_ANSWER_BYTES: usize = 1 << 20;
 
-/// Serves one end of a pipe by the default limits and gives the other, and what happens to the first.
+/// Serves one end of a pipe with the default limits; returns the other, the stage, and the served
+/// end's task.
 fn begin() -> (DuplexStream, watch::Sender<Stage>, tokio::task::JoinHandle<Instant>) {
     begin_with(Turns::seated(&Arc::default()))
 }
@@ -63,7 +64,7 @@ async fn a_head_in_trickles() {
     sleep(Duration::from_secs(30)).await;
     let begun = Instant::now();
     client.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
-    // Each byte comes soon after the one before; the head never ends.
+    // Each byte follows the previous one soon, but the head never ends.
     while client.write_all(b"x").await.is_ok() {
         sleep(Duration::from_secs(1)).await;
     }
@@ -77,7 +78,7 @@ async fn silence() {
     assert_eq!(seconds(begun, ended.await.unwrap()), 60);
 }
 
-/// What a request takes is no silence, and the silence after it counts from its end.
+/// The time of a request is no silence, and the silence after it counts from its end.
 #[tokio::test(start_paused = true)]
 async fn silence_after_an_answer() {
     let (mut client, _stage, ended) = begin();
@@ -99,7 +100,7 @@ async fn an_answer_that_is_not_read() {
     assert_eq!(seconds(begun, ended.await.unwrap()), 10);
 }
 
-/// It takes something all the time, but so little that it would be here for hours.
+/// The client reads all the time, but so little that the answer would take hours.
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_read_in_sips() {
     let (mut client, _stage, ended) = begin();
@@ -114,7 +115,7 @@ async fn an_answer_that_is_read_in_sips() {
     assert_eq!(seconds(begun, ended.await.unwrap()), 10);
 }
 
-/// Slow, but not too slow: longer than the time for one piece, over and over.
+/// Slow, but not too slow: longer than the time for one piece, again and again.
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_read_slowly() {
     let (mut client, _stage, _ended) = begin();
@@ -128,7 +129,7 @@ async fn an_answer_that_is_read_slowly() {
     }
 }
 
-/// One that waits for its client ends at once; one that is to answer does so first.
+/// A connection that waits for its client ends at once; one under way answers first.
 #[tokio::test(start_paused = true)]
 async fn one_that_makes_place() {
     for (sent, n_answers, n_seconds) in [
@@ -161,7 +162,8 @@ async fn a_stop_closes_what_is_idle() {
     assert_eq!(seconds(begun, ended.await.unwrap()), 0);
 }
 
-/// Of clients that open a connection for each request some lost theirs: it was on its way when the stop came.
+/// Regression: clients that open a connection for each request lost some of those on their way at a
+/// stop.
 #[tokio::test(start_paused = true)]
 async fn a_stop_waits_for_what_is_on_its_way() {
     let (mut client, stage, ended) = begin();
@@ -174,7 +176,7 @@ async fn a_stop_waits_for_what_is_on_its_way() {
     ended.await.unwrap();
 }
 
-/// It waits so long and no longer, and not at all when the grace is over.
+/// The wait is bounded, and is none after the grace period.
 #[tokio::test(start_paused = true)]
 async fn a_stop_closes_what_sends_nothing() {
     for (last, wait) in [(Stage::Stopping, FIRST_BYTE_WAIT_MAX), (Stage::Ending, Duration::ZERO)] {
@@ -188,7 +190,8 @@ async fn a_stop_closes_what_sends_nothing() {
     }
 }
 
-/// As a probe of the port leaves it. It held the worker until it could only say that requests were not answered.
+/// As a probe of the port leaves it. Regression: such a head held the worker beyond its grace
+/// period.
 #[tokio::test(start_paused = true)]
 async fn a_head_that_is_not_finished_in_the_grace() {
     let (mut client, stage, ended) = begin();
@@ -199,11 +202,11 @@ async fn a_head_that_is_not_finished_in_the_grace() {
     assert!(!ended.is_finished());
     let begun = Instant::now();
     stage.send_replace(Stage::Ending);
-    // What a client may go on sending after the end is read for a second.
+    // Bytes that a client sends after the end are read for a second.
     assert!(seconds(begun, ended.await.unwrap()) <= 1);
 }
 
-/// A request of which anything has been read is answered, and the last on its connection.
+/// A request of which a part has been read is answered, as the last of its connection.
 #[tokio::test(start_paused = true)]
 async fn a_stop_answers_what_has_begun() {
     let (mut client, stage, ended) = begin();
@@ -218,7 +221,7 @@ async fn a_stop_answers_what_has_begun() {
     ended.await.unwrap();
 }
 
-/// The head of this answer, which says that the connection stays, was sent before the stop.
+/// The head of this answer, which keeps the connection open, was sent before the stop.
 #[tokio::test(start_paused = true)]
 async fn a_stop_in_the_middle_of_an_answer() {
     let (mut client, stage, ended) = begin();
@@ -242,11 +245,11 @@ async fn a_client_that_has_no_more_to_ask() {
     let mut answers = String::new();
     client.read_to_string(&mut answers).await.unwrap();
     assert_eq!(answers.matches("HTTP/1.1 200").count(), 2, "{answers}");
-    // Nothing is waited for after the last answer.
+    // The connection ends right after the last answer.
     assert_eq!(seconds(begun, ended.await.unwrap()), 1000);
 }
 
-/// It looks as the one before until it is written to.
+/// Looks like the client of the test before until a write fails.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_goes_away() {
     let (mut client, _stage, ended) = begin();
@@ -256,7 +259,7 @@ async fn a_client_that_goes_away() {
     assert_eq!(seconds(begun, ended.await.unwrap()), 1000);
 }
 
-/// Work for it would keep out others.
+/// Work for a client that has left would keep out others.
 #[tokio::test(start_paused = true)]
 async fn heavy_work_ends_with_its_client() {
     for is_half in [true, false] {
@@ -285,8 +288,8 @@ async fn half_a_head_makes_place() {
     assert_eq!((ended.await.unwrap() - begun).as_millis(), 500);
 }
 
-/// What hyper refuses by itself is told as a problem, also after an answer on the same connection, and whole however little
-/// the client takes at once.
+/// A refusal of hyper itself becomes a problem, also after an answer on the same connection, and
+/// whole however little the client takes at once.
 #[tokio::test(start_paused = true)]
 async fn what_is_no_request() {
     for before in ["", "GET / HTTP/1.1\r\n\r\n", "GET /long HTTP/1.1\r\n\r\n"] {

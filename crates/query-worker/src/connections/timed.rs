@@ -1,5 +1,5 @@
-//! A stream that waits for its client so long and no longer: for a request, for the rest of its head, and for what it is
-//! answered to be read.
+//! Stream with a bound on each wait for its client: for a request, for the rest of its head, and
+//! for the client to read the answer.
 
 use std::io;
 use std::pin::Pin;
@@ -17,29 +17,29 @@ use super::seats::{Rank, Seats};
 use crate::limits::Limits;
 use crate::request::Client;
 
-/// How much a client reads at least in the time that it has for that. Only a bound on each write would let it take a byte
-/// at a time.
+/// The least bytes that a client must read in the time for reading. A bound on each write alone
+/// would let a client take one byte at a time.
 const ANSWER_BYTES_MIN: usize = 64 << 10;
 
-/// How long a client may go on sending after its last answer.
+/// Longest time that a client may go on sending after its last answer.
 const LINGER_MAX: Duration = Duration::from_secs(1);
 
-/// Whose turn it is on a connection: the client's, or ours while we answer a request.
+/// Turns of a connection: the client's, and the worker's while it answers a request.
 pub(super) struct Turns {
-    /// Grows with each turn.
+    /// Number of turns so far; even in the client's turn.
     n: AtomicU64,
     closes_when_idle: AtomicBool,
     closes_in_heads: AtomicBool,
     seats: Arc<Seats>,
-    /// Its seat among the connections that wait for their client; none once it has ended.
+    /// Seat among the connections that wait for their clients; `None` after the end.
     seat: Mutex<Option<Rank>>,
-    /// It is to make place for another connection.
+    /// Notifies that the connection is to give way to another.
     called: Notify,
     client: Client,
 }
 
 impl Turns {
-    /// The client's first turn, on a seat.
+    /// Starts with the client's first turn, on a seat.
     pub(super) fn seated(seats: &Arc<Seats>) -> Arc<Self> {
         let turns = Arc::new(Self {
             n: AtomicU64::new(0),
@@ -54,34 +54,34 @@ impl Turns {
         turns
     }
 
-    /// It is our turn until the guard is dropped.
+    /// Starts the worker's turn, until the guard is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> Turn {
         self.n.fetch_add(1, Ordering::Relaxed);
         self.client.begins();
         Turn(Arc::clone(self))
     }
 
-    /// Whose turn it is where it is not ours.
+    /// Returns the client of the connection.
     pub(super) fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// Whether it is the client's turn.
+    /// Returns true in the client's turn.
     pub(super) fn is_clients(&self) -> bool {
         self.n().is_multiple_of(2)
     }
 
-    /// Has the connection make place as soon as it is idle.
+    /// Tells the connection to give way as soon as it is idle.
     pub(super) fn call(&self) {
         self.called.notify_one();
     }
 
-    /// Resolves when the connection is to make place.
+    /// Resolves when the connection is to give way.
     pub(super) async fn called(&self) {
         self.called.notified().await;
     }
 
-    /// The connection has ended, and needs its seat no more.
+    /// Leaves the seat at the end of the connection.
     pub(super) fn leave(&self) {
         if let Some(rank) = self.seat().take() {
             self.seats.leave(rank);
@@ -89,22 +89,22 @@ impl Turns {
     }
 
     fn seat(&self) -> MutexGuard<'_, Option<Rank>> {
-        // Nothing panics while it is held.
+        // Nothing panics while the lock is held.
         self.seat.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many turns there have been. It is even while the client has its turn.
+    /// Returns the number of turns so far, which is even in the client's turn.
     pub(super) fn n(&self) -> u64 {
         self.n.load(Ordering::Relaxed)
     }
 
-    /// The connection ends when nothing of a request has arrived and nothing of an answer is left to be read. It has to be
-    /// polled to notice.
+    /// Ends the connection once no byte of a request has arrived and no byte of an answer is left
+    /// to read. Only a poll of the connection notices.
     pub(super) fn close_when_idle(&self) {
         self.closes_when_idle.store(true, Ordering::Relaxed);
     }
 
-    /// It ends as well when a part of a request's head has arrived: that is no request yet.
+    /// Also ends the connection in the middle of a request's head, which is no request yet.
     pub(super) fn close_in_heads(&self) {
         self.closes_in_heads.store(true, Ordering::Relaxed);
     }
@@ -115,7 +115,7 @@ impl Turns {
     }
 }
 
-/// Our turn.
+/// Guard of the worker's turn.
 pub(super) struct Turn(Arc<Turns>);
 
 impl Drop for Turn {
@@ -129,7 +129,7 @@ impl Drop for Turn {
     }
 }
 
-/// The body of an answer, with whose end our turn ends.
+/// Body of an answer, with whose end the worker's turn ends.
 pub(super) struct InTurn {
     body: Body,
     _turn: Turn,
@@ -161,7 +161,7 @@ impl HttpBody for InTurn {
     }
 }
 
-/// The body of a request, which tells when it is asked for more than has come.
+/// Body of a request, which reports polls for input that has not come.
 pub(super) struct Asking<B> {
     body: B,
     client: Client,
@@ -197,22 +197,23 @@ impl<B: HttpBody + Unpin> HttpBody for Asking<B> {
     }
 }
 
-/// A stream with a bound on each wait for the client. What the client may take for a request's body is not bounded here.
+/// Stream with a bound on each wait for the client. The wait for a request's body is not bounded
+/// here.
 pub(super) struct Timed<S> {
     stream: S,
     turns: Arc<Turns>,
-    /// The turn in which the last read was.
+    /// Turn of the last read.
     turn: u64,
-    /// Whether something of a request has come in this turn.
+    /// True if a part of a request has come in this turn.
     has_begun: bool,
     reading: Wait,
     writing: Wait,
-    /// What the client has taken since the wait for it began.
+    /// Bytes that the client has taken since the wait for reading began.
     written: usize,
-    /// Whether anything came since the last try to write: a client that sends a long request may
-    /// read after that.
+    /// True if bytes came since the last try to write: a client that sends a long request may read
+    /// afterwards.
     has_sent: bool,
-    /// Whether the client has had its last answer, and all that it sent was read.
+    /// True if the client has had its last answer, and all that it sent was read.
     is_over: bool,
     is_shut: bool,
     idle: Duration,
@@ -239,7 +240,7 @@ impl<S> Timed<S> {
         }
     }
 
-    /// Whether there is nothing to wait for but the client's next request. That a turn has changed is noticed here.
+    /// Returns true if the stream waits for nothing but the next request. Notices a change of turn.
     fn is_clients_turn(&mut self) -> bool {
         let turn = self.turns.n();
         if turn != self.turn {
@@ -249,12 +250,12 @@ impl<S> Timed<S> {
         turn.is_multiple_of(2) && !self.writing.has_begun()
     }
 
-    /// Whether the connection is to end instead of waiting for a request, or the rest of its head.
+    /// Returns true if the connection ends instead of waiting for a request or the rest of a head.
     fn is_last(&self) -> bool {
         self.turns.is_last(self.has_begun)
     }
 
-    /// What a write came to, within the time for it.
+    /// Applies the bound on reading to the result of a write.
     fn wrote(
         &mut self,
         context: &mut Context<'_>,
@@ -295,7 +296,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
         let filled = buffer.filled().len();
         let read = Pin::new(&mut this.stream).poll_read(context, buffer);
         if matches!(read, Poll::Ready(Ok(()))) && buffer.filled().len() == filled && !is_clients_turn
-            // To hyper it were the end of the connection, and of the answer.
+            // hyper would take it for the end of the connection, and of the answer.
             && !this.turns.client.is_cut(context.waker())
         {
             this.turns.client.leaves();
@@ -313,7 +314,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
             return Poll::Pending;
         }
         if this.is_last() {
-            // As if the client had closed it.
+            // As if the client had closed the connection.
             this.is_over = true;
             return Poll::Ready(Ok(()));
         }
@@ -353,11 +354,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Timed<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
-        // hyper flushes when it has written all that it had.
+        // hyper flushes after it has written everything.
         if flushed.is_ready() {
             self.all_read();
-            // With the answer gone it may be the client's turn, which hyper does not always try to read at once. The next
-            // read sees to what has become of the time.
+            // With the answer gone it may be the client's turn, in which hyper does not always read
+            // at once. The next read decides what an expired wait means.
             if !self.is_shut && self.is_clients_turn() {
                 let (idle, is_last) = (self.idle, self.is_last());
                 if is_last || self.turns.client.has_left() || self.reading.poll(idle, context).is_ready() {
@@ -375,7 +376,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Timed<S> {
             self.is_shut = true;
             self.reading.end();
         }
-        // To close it with bytes unread would reset it, and the client might not see why its request was refused half-way.
+        // Closing with unread bytes would reset the connection, and hide from the client why its
+        // request was refused half-way.
         while !self.is_over && self.reading.poll(LINGER_MAX, context).is_pending() {
             let mut unread = [0; 4096];
             let mut unread = ReadBuf::new(&mut unread);
@@ -389,7 +391,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Timed<S> {
     }
 }
 
-/// A wait that may end by time. Its timer is made once and kept, since there are two for each request.
+/// A wait with a time limit. Its timer is kept for reuse, because each request has two waits.
 #[derive(Default)]
 struct Wait {
     until: Option<Instant>,
@@ -409,7 +411,7 @@ impl Wait {
         self.until = None;
     }
 
-    /// Resolves when the time is over; it begins now unless it has begun.
+    /// Resolves when the time is over. The wait begins now unless it has begun.
     fn poll(&mut self, wait_max: Duration, context: &mut Context<'_>) -> Poll<()> {
         let until = *self.until.get_or_insert_with(|| Instant::now() + wait_max);
         let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));

@@ -1,7 +1,8 @@
-//! What stands between those who log and what they log to: whoever reads that may stall, and must not stop the worker.
+//! Queue between the logging threads and the output, so that a stalled reader of the output does
+//! not stop the worker.
 //!
-//! Lines that find no room are dropped and counted. `tracing-appender` has such a queue, too, but bounds lines and not
-//! bytes, does not say in the log that some are missing, and brings three crates.
+//! Lines without room are dropped and counted. `tracing-appender` has a similar queue, but bounds
+//! lines instead of bytes, does not report lost lines in the log, and adds three crates.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,19 +11,19 @@ use std::time::Duration;
 
 use tracing::warn;
 
-/// How much waits to be written, at most. As much again may be half written.
+/// The most bytes that wait to be written. As many again may be in the hands of the writing thread.
 const QUEUE_BYTES_MAX: usize = 256 << 10;
 
-/// Lines on their way to a thread that writes them, for as long as the process runs.
+/// Queue of log lines, with a thread that writes them for as long as the process runs.
 #[derive(Clone, Default)]
 pub(super) struct Queue(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
     lines: Mutex<Lines>,
-    /// There is something to write.
+    /// Signals lines to write.
     filled: Condvar,
-    /// All is written.
+    /// Signals that all lines are written.
     written: Condvar,
 }
 
@@ -35,7 +36,7 @@ struct Lines {
 }
 
 impl Queue {
-    /// A queue before `out`, with the thread that writes to it.
+    /// Starts a queue and its thread, which writes to `out`.
     pub(super) fn before(out: impl Write + Send + 'static) -> Self {
         let queue = Self::default();
         let of_thread = queue.clone();
@@ -43,12 +44,12 @@ impl Queue {
         queue
     }
 
-    /// How many lines have found no room.
+    /// Returns the number of lines dropped for lack of room.
     pub(super) fn n_dropped(&self) -> u64 {
         self.lock().n_dropped
     }
 
-    /// Waits until all is written, and no longer than this.
+    /// Waits until all lines are written, for `wait_max` at most.
     pub(super) fn flush(&self, wait_max: Duration) {
         let is_left = |lines: &mut Lines| lines.is_writing || !lines.waiting.is_empty();
         drop(self.0.written.wait_timeout_while(self.lock(), wait_max, is_left));
@@ -60,7 +61,7 @@ impl Queue {
             let mut lines = self.lock();
             lines.is_writing = false;
             if lines.waiting.is_empty() {
-                // There is room again.
+                // The queue is empty, so the warning below has room.
                 let n_dropped = lines.n_dropped - n_told;
                 if n_dropped > 0 {
                     n_told = lines.n_dropped;
@@ -78,7 +79,7 @@ impl Queue {
             let taken = std::mem::take(&mut lines.waiting);
             lines.is_writing = true;
             drop(lines);
-            // Where nobody can read it there is nobody to tell, either.
+            // A failure is ignored: there is nowhere else to report it.
             out.write_all(&taken).and_then(|()| out.flush()).unwrap_or(());
         }
     }
@@ -88,7 +89,7 @@ impl Queue {
     }
 }
 
-/// Each write is a whole line, or several. None waits.
+/// Each write is one or more whole lines, and never waits.
 impl Write for &Queue {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut lines = self.lock();
@@ -112,7 +113,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes what is written when, and only when, somebody receives it.
+    /// A writer whose writes wait until the test receives them.
     struct Pipe(SyncSender<Vec<u8>>);
 
     impl Write for Pipe {
@@ -150,7 +151,7 @@ mod tests {
     fn nobody_waits_for_a_reader_that_stalls() {
         let (queue, pipe) = piped();
         let line = [b'x'; 1024];
-        // What the queue holds, what the thread may have taken from it, and one line more.
+        // The full queue, as many bytes in the hands of the thread, and one line more.
         let n_fit_max = 2 * QUEUE_BYTES_MAX / line.len();
         (0..=n_fit_max).for_each(|_| (&queue).write_all(&line).unwrap());
         assert!(queue.n_dropped() >= 1);

@@ -1,4 +1,4 @@
-//! A worker that is built without the feature `otlp` sends no traces.
+//! Replacement of `otlp` for builds without the feature: no traces are sent.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tracing::Span;
 
 use crate::log::BoxedLayer;
 
-/// There is nothing to set.
+/// Empty: a build without traces has no settings of them.
 #[derive(Args, Clone, Debug)]
 pub struct OtlpArgs {}
 

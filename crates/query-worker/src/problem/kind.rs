@@ -1,5 +1,5 @@
-//! The kinds of problems, by which programs tell them apart: they stay as they are. What each means is in the crate's
-//! README; a test holds the two together.
+//! Kinds of problems: stable identifiers for programs. The crate's README says what each means; a
+//! test holds the two together.
 
 use axum::http::StatusCode;
 

@@ -1,18 +1,19 @@
-//! What is in force and not what its files say, for the metrics and for the readiness.
+//! Outdated file sets, for the metrics and the readiness check: the files cannot be read or are
+//! refused, so earlier contents stay in force.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// All that is read again, by what it is called in the metrics and for people.
+/// All reloaded file sets: the label in the metrics, and the name for people.
 const WATCHED: [(&str, &str); 2] = [("certificates", "the certificate"), ("keys", "the keys")];
 
-/// Since when something is outdated, by what it is called in the metrics.
+/// For each outdated file set the time since which it is outdated, by its label.
 #[derive(Default)]
 pub(crate) struct Outdated(Mutex<BTreeMap<&'static str, Instant>>);
 
 impl Outdated {
-    /// That it stays outdated does not begin it anew.
+    /// Records the state of a file set. One that stays outdated keeps its time.
     pub(super) fn set(&self, label: &'static str, is_outdated: bool) {
         let mut since = self.lock();
         if is_outdated {
@@ -22,13 +23,14 @@ impl Outdated {
         }
     }
 
-    /// Whether each is, also of what this worker does not have.
+    /// Returns for each file set true if it is outdated, also for sets that this worker does not
+    /// use.
     pub(crate) fn each(&self) -> impl Iterator<Item = (&'static str, bool)> {
         let since = self.lock();
         WATCHED.map(|(label, _)| (label, since.contains_key(label))).into_iter()
     }
 
-    /// One for each that is, for everybody to read: it names no file.
+    /// Returns a warning for each outdated file set, without file names: every client may read it.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let since = self.lock();
         let of_each = WATCHED.iter().filter_map(|(label, what)| {
@@ -42,7 +44,7 @@ impl Outdated {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<&'static str, Instant>> {
-        // Nothing in here panics half way.
+        // Nothing panics while the lock is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

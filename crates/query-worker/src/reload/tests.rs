@@ -1,4 +1,4 @@
-//! Looks, one after another, at what a test puts in the place of files.
+//! Sequences of looks at contents that a test puts in place of files.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -7,10 +7,10 @@ use anyhow::bail;
 
 use super::*;
 
-/// What a look finds, whether it follows a SIGHUP, and what it comes to.
+/// The contents that a look finds, true after a SIGHUP, and the expected outcome.
 type Look = (Option<&'static str>, bool, &'static str);
 
-/// What each look finds, and what was taken of it.
+/// Contents for each look, and the contents that were taken.
 #[derive(Default)]
 struct Fake {
     finds: Mutex<VecDeque<Option<&'static str>>>,
@@ -40,7 +40,7 @@ impl Reloaded for Fake {
     }
 }
 
-/// A word for what a look came to, in capitals where it is news.
+/// A word for the outcome of a look, in capitals if it is news.
 fn word(looked: &Looked) -> &'static str {
     match looked {
         Looked::AsBefore { is_refused: false } => "same",
@@ -52,7 +52,8 @@ fn word(looked: &Looked) -> &'static str {
     }
 }
 
-/// A file that could not be read counted as seen, so that a key that was taken out of it stayed in force for good.
+/// Regression: a file that could not be read counted as seen, so a key removed from the file stayed
+/// in force for good.
 #[test]
 fn what_could_not_be_read_is_tried_again() {
     let of_rows: &[(&[Look], &[&str])] = &[
@@ -67,9 +68,10 @@ fn what_could_not_be_read_is_tried_again() {
             ],
             &["a", "b"],
         ),
-        // The first look too.
+        // The same holds for the first look.
         (&[(None, false, "unreadable"), (Some("a"), false, "taken"), (Some("a"), false, "same")], &["a"]),
-        // What is broken is refused once, and is no less broken for not being read in between.
+        // Invalid contents are refused once, and stay refused after a look that could not read
+        // them.
         (
             &[
                 (Some("a"), false, "taken"),
@@ -94,7 +96,7 @@ fn what_could_not_be_read_is_tried_again() {
     }
 }
 
-/// A file that is written to while it is read.
+/// A file that changes during each read.
 struct Written {
     path: PathBuf,
     n_writes_left: Mutex<usize>,
@@ -113,7 +115,8 @@ impl Reloaded for Written {
         let mut n_left = self.n_writes_left.lock().unwrap();
         if *n_left > 0 {
             *n_left -= 1;
-            // Longer each time, since all may be within one tick of the file system's clock.
+            // Longer each time, because all writes may fall within one tick of the file system's
+            // clock.
             fs::write(&self.path, [&read[..], b"x"].concat())?;
         }
         Ok(vec![read])
@@ -151,7 +154,8 @@ fn a_file_that_is_too_large() {
     }
 }
 
-/// It is said once for each minute, and what is in force is outdated until the files can be read and are good.
+/// A failure is logged once a minute, and the set is outdated until its files are readable and
+/// valid.
 #[test]
 fn what_is_told() {
     let (metrics, outdated) = (Arc::new(Metrics::new()), Arc::new(Outdated::default()));

@@ -1,4 +1,5 @@
-//! The body of an answer. Until its client has read it, it takes the memory that it takes, and its request is under way.
+//! Body of an answer. Its memory stays counted and its request under way until the client has read
+//! it.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -12,24 +13,26 @@ use crate::access::Pass;
 use crate::problem::Problem;
 use crate::worker::Worker;
 
-/// How much is given to the connection at once. What is given to it is held by it, and is no longer seen from here.
+/// The most bytes given to the connection at once. The connection holds them, so they are no longer
+/// counted here.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Room for a body that is there as a whole, unless it is so small that the number of connections bounds it.
+/// Takes room for a body that is in memory as a whole, unless the body is so small that the bound
+/// on connections suffices.
 ///
 /// # Errors
-/// [`Problem::busy`] where too much is held.
+/// [`Problem::busy`] if too much is held.
 pub(super) fn room(worker: &Worker, body: &Body) -> Result<Option<OwnedSemaphorePermit>, Problem> {
     let n_bytes = body.size_hint().exact().map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX));
-    // A limit that is less than one answer lets one through at a time.
+    // An answer larger than the limit takes all room: one such answer at a time passes.
     let n_bytes = n_bytes.min(worker.limits().bodies_bytes_max as usize);
     (n_bytes > PIECE_BYTES).then(|| worker.room(n_bytes)).transpose()
 }
 
-/// A body, with all that is held until it is read or given up.
+/// A body, with all that is held until the client has read it or gone away.
 pub(super) struct Answer {
     body: Body,
-    /// What the body has given and the connection has not taken.
+    /// Bytes that the body has given and the connection has not yet taken.
     rest: Bytes,
     ending: Ending,
     _pass: Option<Pass>,

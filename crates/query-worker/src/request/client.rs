@@ -1,4 +1,4 @@
-//! The client of a request: whether it is still there, and what happens where it is not.
+//! The client of a connection: detects that the client leaves, and ends the work for it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,19 +6,19 @@ use std::task::Waker;
 
 use tokio::sync::Notify;
 
-/// The client of a connection, as its requests see it, one after the other.
+/// Shared state of a connection's client, for one request after the other.
 ///
-/// A client that sends no more may still wait for its answer (`nc -N`), and looks like one that has
-/// gone. Light work is done for both. Heavy work is done for neither: clients that leave at once
-/// must not keep the worker busy.
+/// A client that has sent all and waits for its answer (`nc -N`) looks like one that has gone.
+/// Light work is done for both. Heavy work is done for neither: clients that leave at once must not
+/// keep the worker busy.
 #[derive(Clone, Default)]
 pub(crate) struct Client(Arc<State>);
 
 #[derive(Default)]
 struct State {
-    /// The connection has seen the end of what comes during this request.
+    /// True once the connection has seen the end of input during this request.
     has_ended: AtomicBool,
-    /// The request's body was asked for more since.
+    /// True once the body was polled for more input after that.
     wants_more: AtomicBool,
     has_left: AtomicBool,
     connection: Mutex<Option<Waker>>,
@@ -28,15 +28,15 @@ struct State {
 }
 
 impl Client {
-    /// The client begins its next request.
+    /// Begins the next request of the client.
     pub(crate) fn begins(&self) {
         self.0.has_ended.store(false, Ordering::SeqCst);
         self.0.wants_more.store(false, Ordering::SeqCst);
         self.0.ends_the_work.store(false, Ordering::Relaxed);
     }
 
-    /// The body of the request was asked for more than it has. Once the client sends no more, that
-    /// cuts the request, and the connection is to look again.
+    /// Reports that the body of the request was polled for more input. If the input has ended, the
+    /// request is cut, and the connection is woken to see this.
     pub(crate) fn wants_more(&self, body: &Waker) {
         *lock(&self.0.body) = Some(body.clone());
         if self.0.has_ended.load(Ordering::SeqCst) {
@@ -45,8 +45,9 @@ impl Client {
         }
     }
 
-    /// Says whether the end of what comes cuts the request: its body was asked for more since. When
-    /// the end is seen first, bytes may be on their way to the body; so it is asked once more.
+    /// Returns true if the end of input cuts the request: the body was polled again since. When the
+    /// end is first seen, bytes may still be on their way to the body, so the body is woken to poll
+    /// once more.
     pub(crate) fn is_cut(&self, connection: &Waker) -> bool {
         *lock(&self.0.connection) = Some(connection.clone());
         if !self.0.has_ended.swap(true, Ordering::SeqCst) {
@@ -55,20 +56,20 @@ impl Client {
         self.0.wants_more.load(Ordering::SeqCst)
     }
 
-    /// The client sends no more.
+    /// Records that the client sends no more.
     pub(crate) fn leaves(&self) {
-        // Each change is told once: who hears of it reads again, and finds the same end.
+        // Notifies once: the connection reads again when woken, and finds the same end of input.
         if !self.0.has_left.swap(true, Ordering::Relaxed) {
             self.0.changed.notify_one();
         }
     }
 
-    /// Says whether the client sends no more.
+    /// Returns true if the client sends no more.
     pub(crate) fn has_left(&self) -> bool {
         self.0.has_left.load(Ordering::Relaxed)
     }
 
-    /// The work for the request that is under way is given up where the client leaves.
+    /// Marks the work under way as work to give up if the client leaves.
     pub(crate) fn ends_the_work(&self) {
         self.0.ends_the_work.store(true, Ordering::Relaxed);
         self.0.changed.notify_one();

@@ -1,5 +1,5 @@
-//! Admission: how many requests are worked on at once, how many wait for it, and how much of their bodies and answers
-//! is held. Work on long texts has places and memory of its own.
+//! Admission: bounds on the requests worked on, on those that wait, and on the bytes held of bodies
+//! and answers. Work on long texts has places and memory of its own.
 
 use std::sync::Arc;
 use std::thread;
@@ -12,13 +12,13 @@ use crate::limits::Limits;
 use crate::metrics::Taken;
 use crate::problem::Problem;
 
-/// Memory is counted in pieces of so many bytes.
+/// Bytes of one piece, the unit in which memory is counted.
 const MEMORY_PIECE_BYTES: usize = 1 << 10;
 
-/// Work that takes no more bytes than this is bounded by the number of places for requests.
+/// The most bytes of light work, which only the number of places for requests bounds.
 const LIGHT_BYTES_MAX: usize = 2 << 20;
 
-/// What a request that is worked on holds: its place, room for its body, and memory for its work.
+/// Holdings of a request under way: its place, room for its body, and memory for its work.
 #[derive(Debug)]
 pub(crate) struct Permit {
     _place: OwnedSemaphorePermit,
@@ -31,7 +31,7 @@ impl Permit {
         Self { _place: place, _room: None, _memory: None }
     }
 
-    /// The same with room for a body, or for more of it.
+    /// Adds room for a body, or for more of one.
     pub(crate) fn with_room(mut self, room: OwnedSemaphorePermit) -> Self {
         match &mut self._room {
             Some(held) => held.merge(room),
@@ -41,23 +41,24 @@ impl Permit {
     }
 }
 
-/// The places there are for requests.
+/// Places for requests.
 ///
-/// Whoever finds none is told 503 and not 429: it is the worker that has too much to do, not this client.
+/// A request without a place is answered 503 and not 429: the worker has too much to do, not this
+/// client.
 pub(crate) struct Admission {
     requests: Arc<Semaphore>,
-    /// One permit for each request that waits for a place.
+    /// One permit for each request that may wait for a place.
     queue: Semaphore,
     queue_wait_max: Duration,
-    /// Batches have places of their own, so that slow ones cannot keep out single requests.
+    /// Places of batches, apart so that slow batches cannot keep out single requests.
     batches: Arc<Semaphore>,
-    /// One permit for each byte of a body that may be held.
+    /// One permit for each byte of bodies that may be held.
     bytes: Arc<Semaphore>,
-    /// One permit for each core: heavy work that shares a core only makes all of it late.
+    /// One permit for each core: heavy work that shares a core only delays all of it.
     heavy: Arc<Semaphore>,
-    /// One permit for each heavy request that waits for its place.
+    /// One permit for each heavy request that may wait for its place.
     heavy_queue: Semaphore,
-    /// One permit for each piece of memory that heavy work may take.
+    /// One permit for each piece of memory for heavy work.
     memory: Arc<Semaphore>,
     n_pieces: usize,
 }
@@ -79,7 +80,8 @@ impl Admission {
         }
     }
 
-    /// A place for a request whose body is there, after a wait in the queue where all are taken. First come, first served.
+    /// Takes a place for a request whose body has arrived. Waits in the queue if all are taken,
+    /// first come, first served.
     pub(crate) async fn request(&self) -> Result<Permit, Problem> {
         if let Ok(place) = Arc::clone(&self.requests).try_acquire_owned() {
             return Ok(Permit::of(place));
@@ -95,7 +97,7 @@ impl Admission {
         Ok(Permit::of(place))
     }
 
-    /// What is taken of what there is, by these limits.
+    /// Returns the places taken, out of those of `limits`.
     pub(crate) fn taken(&self, limits: &Limits) -> Taken {
         let taken = |all: u32, places: &Semaphore| (all as usize).saturating_sub(places.available_permits());
         Taken {
@@ -106,14 +108,14 @@ impl Admission {
         }
     }
 
-    /// A place for a batch. None is waited for: a batch may last for hours.
+    /// Takes a place for a batch. Never waits: a batch may last for hours.
     pub(crate) fn batch(&self) -> Result<Permit, Problem> {
         let place = Arc::clone(&self.batches).try_acquire_owned();
         let place = place.map_err(|_| Problem::busy("too many batches are under way (--batches-max)"))?;
         Ok(Permit::of(place))
     }
 
-    /// Admits the work of a request that has a place, by the bytes of memory that it takes. Light
+    /// Admits the work of a request with a place, by the bytes of memory that the work takes. Light
     /// work keeps the place. Heavy work gives it up and waits in a queue of its own, first come,
     /// first served, for as long as the request may take.
     pub(crate) async fn work(&self, permit: Permit, n_bytes: usize) -> Result<Permit, Problem> {
@@ -132,21 +134,21 @@ impl Admission {
         Ok(Permit { _place: place, _room: room, _memory: Some(memory) })
     }
 
-    /// Memory for work that has a place already, as a batch has; waits for it on this thread. None
-    /// for light work.
+    /// Takes memory for work that holds a place already, as a batch does; blocks this thread until
+    /// the memory is free. `None` for light work.
     pub(crate) fn memory(&self, n_bytes: usize) -> Option<OwnedSemaphorePermit> {
         let acquired = Arc::clone(&self.memory).acquire_many_owned(self.pieces(n_bytes));
         is_heavy(n_bytes).then(|| Handle::current().block_on(acquired).ok()).flatten()
     }
 
-    /// The pieces of memory for so many bytes. What would take more than there are takes all of
-    /// them, and is alone then.
+    /// Returns the number of pieces for `n_bytes`. Work that would take more than all takes all,
+    /// and runs alone.
     fn pieces(&self, n_bytes: usize) -> u32 {
         u32::try_from(n_bytes.div_ceil(MEMORY_PIECE_BYTES).min(self.n_pieces)).unwrap_or(u32::MAX)
     }
 
-    /// Room for so many bytes of a request's body, or of an answer. None is waited for: those who hold some might wait for
-    /// more, too.
+    /// Takes room for `n_bytes` of a request's body or of an answer. Never waits: holders of room
+    /// that wait for more could block each other.
     pub(crate) fn room(&self, n_bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
         let room =
             u32::try_from(n_bytes).ok().and_then(|n| Arc::clone(&self.bytes).try_acquire_many_owned(n).ok());
@@ -154,12 +156,12 @@ impl Admission {
     }
 }
 
-/// Whether work that takes so many bytes of memory waits for a place of its own.
+/// Returns true if work with so many bytes of memory needs a place for heavy work.
 pub(crate) fn is_heavy(n_bytes: usize) -> bool {
     n_bytes > LIGHT_BYTES_MAX
 }
 
-/// How much heavy work is done at once, beside the requests.
+/// Returns the number of heavy requests worked on at once, beside the places for requests.
 pub(crate) fn n_heavy_max() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
@@ -196,13 +198,13 @@ mod tests {
         drop(second);
         assert!(admission.request().await.is_ok());
     }
-    /// All at once they were all too late.
+    /// Regression: heavy requests ran all at once, and all were late.
     #[tokio::test]
     async fn heavy_work_is_done_in_order_of_arrival() {
         let limits = Config::parse_from(["query-worker", "--requests-max", "1"]).limits;
         let admission = Admission::new(&limits);
         let heavy = async |n_bytes| admission.work(admission.request().await.unwrap(), n_bytes).await;
-        // What would take more than there is takes all of it.
+        // Work that would take more memory than there is takes all of it.
         let first = heavy(usize::MAX).await.unwrap();
         let mut second = Box::pin(heavy(LIGHT_BYTES_MAX + 1));
         assert!(futures_now(&mut second).await.is_none(), "no memory is left");

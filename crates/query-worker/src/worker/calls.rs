@@ -1,4 +1,4 @@
-//! The calls of the store that requests make together: searches, and insertions of what is new.
+//! Store calls that requests share: searches, and insertions of new documents.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,17 +13,18 @@ use super::Permit;
 use super::gather::Gather;
 use crate::problem::Problem;
 
-/// What to search for.
+/// A search of the index.
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
     pub(crate) features: Features,
-    /// The index's own, or a narrower one.
+    /// The index's own rule, or a narrower one.
     pub(crate) rule: Rule,
-    /// Matches to answer with; they are all counted.
+    /// The most matches in the answer; all matches are counted.
     pub(crate) limit: usize,
 }
 
-/// The requests that wait for such calls. Each keeps its permit until it is answered, also where the client goes away.
+/// Requests that wait for a shared call. Each keeps its permit until its answer, even if its client
+/// goes away.
 pub(crate) struct Calls {
     searches: Arc<Gather<(Search, Permit), Result<NearDocuments, Problem>>>,
     insertions: Arc<Gather<(NewDocument, Permit), Result<Insertion, Problem>>>,
@@ -60,7 +61,8 @@ impl Calls {
     }
 }
 
-/// Searches, an answer for each, in their order. Those that ask for as much go to the store together.
+/// Runs searches; returns one answer for each, in order. Searches with equal rule and limit share
+/// calls of the store.
 pub(crate) fn search_all(index: &Index, searches: &[Search]) -> Vec<Result<NearDocuments, Problem>> {
     let mut answers: Vec<_> = searches.iter().map(|_| Err(Problem::internal())).collect();
     let mut alike: HashMap<(Rule, usize), Vec<usize>> = HashMap::new();
@@ -68,7 +70,7 @@ pub(crate) fn search_all(index: &Index, searches: &[Search]) -> Vec<Result<NearD
         alike.entry((search.rule, search.limit)).or_default().push(n);
     }
     for ((rule, limit), numbers) in alike {
-        // The matches of one call are held, and looked up, together.
+        // A call holds its matches, and looks them up, together.
         for call in numbers.chunks(MAX_BATCH / limit.max(1)) {
             let queries: Vec<_> = call.iter().map(|&n| searches[n].features.clone()).collect();
             match index.near_documents(&queries, &rule, limit) {
@@ -83,7 +85,7 @@ pub(crate) fn search_all(index: &Index, searches: &[Search]) -> Vec<Result<NearD
     answers
 }
 
-/// Inserts what is new, one after another in their order; an answer for each.
+/// Inserts new documents one after another, in order; returns one answer for each.
 pub(crate) fn insert_all(index: &Index, documents: &[NewDocument]) -> Vec<Result<Insertion, Problem>> {
     if documents.is_empty() {
         return Vec::new();

@@ -1,9 +1,9 @@
-//! Many requests, one call of the store: what arrives while a call is under way goes into the next one.
+//! Shared store calls: items that arrive during a call go into the next one.
 //!
-//! In a store with one writer a durable write costs a wait for the disk, however much is written; so documents that are
-//! posted one by one, by many clients, are committed together (group commit). Searches go together because that saves
-//! round trips and changes of thread. Nobody waits for company: where fewer calls than allowed are under way, one begins
-//! at once.
+//! In a store with one writer a durable write costs one wait for the disk, however much is written.
+//! Documents posted one by one by many clients are therefore committed together (group commit).
+//! Searches share calls to save round trips and changes of thread. No item waits for company: while
+//! fewer calls than allowed are under way, a call begins at once.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,28 +13,29 @@ use tokio::sync::oneshot;
 use tokio::task;
 use tracing::{Span, error};
 
-/// What a call that breaks off is logged under. It is a name that operators filter by, and outlives where the code lies.
+/// Log target of calls that break off. Operators filter by this name, so it stays when the code
+/// moves.
 const CALL_TARGET: &str = "query_worker::gather";
 
-/// Does some items at once; an answer for each, in their order.
+/// Processes items together; returns one answer for each, in order.
 type Call<T, R> = Box<dyn Fn(Vec<T>) -> Vec<R> + Send + Sync>;
 
-/// Where items wait for the next call.
+/// Queue of items that wait for the next call.
 pub(crate) struct Gather<T, R> {
     call: Call<T, R>,
-    /// Calls that may be under way at once.
+    /// The most calls under way at once.
     n_calls_max: usize,
-    /// Items of one call.
+    /// The most items of one call.
     n_items_max: usize,
     waiting: Mutex<Waiting<T, R>>,
 }
 
-/// Who waits for an answer: the span of the request, and where the answer goes.
+/// Recipient of an answer: the span of its request, and the channel.
 type Asker<R> = (Span, oneshot::Sender<R>);
 
 struct Waiting<T, R> {
     items: VecDeque<(T, Asker<R>)>,
-    /// Threads that make calls, until nothing waits.
+    /// Threads that make calls until no item waits.
     n_callers: usize,
 }
 
@@ -48,8 +49,8 @@ impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
         Arc::new(Self { call: Box::new(call), n_calls_max, n_items_max, waiting })
     }
 
-    /// Has `item` done in one of the next calls; its answer comes from there, or none where the call broke off. Does not
-    /// block. Must be called within the runtime.
+    /// Adds `item` to one of the next calls; its answer arrives on the channel, which closes
+    /// without one if the call broke off. Does not block. Must be called within the runtime.
     pub(crate) fn join(self: &Arc<Self>, item: T) -> oneshot::Receiver<R> {
         let (sender, receiver) = oneshot::channel();
         let mut waiting = self.waiting();
@@ -66,10 +67,10 @@ impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
 
     fn call_until_nothing_waits(&self) {
         while let Some((items, askers)) = self.next() {
-            // What is logged of a call is under the first of its requests.
+            // Log lines of a call are in the span of its first request.
             let _in_span = askers.first().map(|(span, _)| span.clone().entered());
             match catch_unwind(AssertUnwindSafe(|| (self.call)(items))) {
-                // Whoever asked may have gone away.
+                // The recipient may have gone away.
                 Ok(answers) => askers.into_iter().zip(answers).for_each(|((_, sender), answer)| {
                     let _ = sender.send(answer);
                 }),
@@ -78,7 +79,7 @@ impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
         }
     }
 
-    /// What goes into the next call. Whoever is told that there is nothing is not counted any more.
+    /// Takes the items of the next call. A caller that receives `None` is no longer counted.
     fn next(&self) -> Option<(Vec<T>, Vec<Asker<R>>)> {
         let mut waiting = self.waiting();
         if waiting.items.is_empty() {
@@ -92,13 +93,13 @@ impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
 
 impl<T, R> Gather<T, R> {
     fn waiting(&self) -> MutexGuard<'_, Waiting<T, R>> {
-        // Nothing in here panics halfway.
+        // Nothing panics while the lock is held.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One of those that make calls. It is counted before it has a thread, and no more where the system gives it none: the
-/// calls would else wait for it for ever.
+/// A thread that makes calls. It is counted before the thread starts, and no longer if the system
+/// starts none: otherwise items would wait for the missing thread for ever.
 struct Caller<T, R>(Option<Arc<Gather<T, R>>>);
 
 impl<T: Send + 'static, R: Send + 'static> Caller<T, R> {
@@ -169,8 +170,8 @@ mod tests {
         }
     }
 
-    /// It was counted as one that makes calls, so that none was ever made again. Outside of a runtime there are no
-    /// threads.
+    /// Regression: the caller stayed counted without a thread, so no call was ever made again.
+    /// Outside of a runtime no thread starts.
     #[test]
     fn a_caller_that_gets_no_thread() {
         let gather = Gather::new(1, 1, |items: Vec<u32>| items);

@@ -1,4 +1,4 @@
-//! A store whose calls are timed and counted, the one place where that is done.
+//! Store wrapper that times and counts calls, the only place to do so.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use index::{
 
 use crate::metrics::Metrics;
 
-/// Passes every call on to the store below.
+/// Passes every call on to the wrapped store.
 pub(crate) struct Measured {
     pub(crate) store: Box<dyn Store>,
     pub(crate) metrics: Arc<Metrics>,

@@ -1,7 +1,8 @@
-//! The texts of documents that came in lately, for people who want to see what differs. The stores keep none.
+//! Texts of documents inserted lately, for people who want to see the differences. Stores need not
+//! keep texts.
 //!
-//! In memory only, within a bound in bytes, and never the truth: a text is given out only beside the features that the
-//! index has for its id at that moment.
+//! The texts are in memory only, within a bound in bytes, and are never authoritative: a text is
+//! given out only if its features are those that the index has for the id at that moment.
 
 use std::cell::RefCell;
 use std::hash::{BuildHasher, RandomState};
@@ -11,16 +12,17 @@ use index::{DocumentId, Features};
 use lru::LruCache;
 use zstd::bulk::{Compressor, decompress};
 
-/// What an entry takes beside its id and its text: two allocations, two links, and its place in the table.
+/// Bytes of an entry beside its id and text: two allocations, two links, and a slot in the table.
 const ENTRY_BYTES: usize = 160;
 
-/// Shorter texts hardly get shorter.
+/// Least bytes of a text to compress: shorter ones hardly shrink.
 const PACKED_FROM_BYTES: usize = 512;
 
-/// zstd's fastest but for those that say so: a few percent of the time that the fingerprint takes.
+/// zstd level: the fastest except for the negative ones, at a few percent of the fingerprint's
+/// time.
 const LEVEL: i32 = 1;
 
-/// A text as it is kept.
+/// A kept text, compressed if this saves bytes.
 #[derive(Debug)]
 pub(crate) enum Text {
     Plain(Box<str>),
@@ -28,7 +30,7 @@ pub(crate) enum Text {
 }
 
 impl Text {
-    /// Blocks for as long as the text is.
+    /// Compresses a text of sufficient length. Blocks for a time proportional to the length.
     fn new(text: &str) -> Self {
         thread_local! {
             static COMPRESSOR: RefCell<Option<Compressor<'static>>> = RefCell::new(Compressor::new(LEVEL).ok());
@@ -59,7 +61,7 @@ impl Text {
     }
 }
 
-/// The texts by the ids of their documents; those that nobody has asked for longest go first.
+/// Texts by the ids of their documents. The least recently used are evicted first.
 pub(crate) struct RecentTexts {
     bytes_max: usize,
     hasher: RandomState,
@@ -67,7 +69,7 @@ pub(crate) struct RecentTexts {
 }
 
 struct Kept {
-    /// Beside each a hash of the features that it has.
+    /// With each text a hash of its features.
     texts: LruCache<DocumentId, (u64, Text)>,
     n_bytes: usize,
 }
@@ -85,7 +87,7 @@ fn cost(id: &DocumentId, text: &Text) -> usize {
 }
 
 impl RecentTexts {
-    /// With 0 nothing is kept.
+    /// Makes an empty cache; with `bytes_max` 0 it keeps nothing.
     pub(crate) fn new(bytes_max: usize) -> Self {
         let kept = Mutex::new(Kept { texts: LruCache::unbounded(), n_bytes: 0 });
         Self { bytes_max, hasher: RandomState::new(), kept }
@@ -95,12 +97,13 @@ impl RecentTexts {
         self.bytes_max
     }
 
-    /// A text as it would be kept; none where nothing is. Blocks for as long as the text is, so it is not done under a lock.
+    /// Packs a text for [`Self::keep`]; `None` if nothing is kept. Blocks for a time proportional
+    /// to the length, so call it without the lock.
     pub(crate) fn pack(&self, text: &str) -> Option<Text> {
         (self.bytes_max > 0).then(|| Text::new(text))
     }
 
-    /// Keeps the text of a document that the index has, in place of an older one.
+    /// Keeps the text of a document in the index, in place of an older text.
     pub(crate) fn keep(&self, id: DocumentId, features: &Features, text: Text) {
         let more = cost(&id, &text);
         let mut kept = self.lock();
@@ -116,7 +119,8 @@ impl RecentTexts {
         }
     }
 
-    /// The text of a document that has these features now. One of others is of an older version, and dropped.
+    /// Returns the text of a document whose features are now `features`. A text with other features
+    /// is of an older version, and is dropped.
     pub(crate) fn get(&self, id: &DocumentId, features: &Features) -> Option<String> {
         let mut kept = self.lock();
         match kept.texts.get(id) {
@@ -129,19 +133,19 @@ impl RecentTexts {
         }
     }
 
-    /// Drops the text of a document that is gone.
+    /// Drops the text of a removed document.
     pub(crate) fn forget(&self, id: &DocumentId) {
         self.lock().drop_text(id);
     }
 
-    /// How many texts there are, and how many bytes they take.
+    /// Returns the number of texts and their bytes.
     pub(crate) fn size(&self) -> (usize, usize) {
         let kept = self.lock();
         (kept.texts.len(), kept.n_bytes)
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        // Nothing in here panics half way, and what is lost of it is no harm.
+        // Nothing panics while the lock is held, and a lost text does no harm.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -152,7 +156,7 @@ mod tests {
 
     use super::*;
 
-    /// Features of any text.
+    /// Features of the test texts.
     const F: &Features = &Features { simhash: Some(Fingerprint(7)), signature: None, text: None };
 
     fn id(name: &str) -> DocumentId {
@@ -204,7 +208,7 @@ mod tests {
         assert_eq!(there, [true, false, true, true]);
     }
 
-    /// One that is too large throws out no others, but its own older version.
+    /// A text that is too large evicts no other, only its own older version.
     #[test]
     fn one_text_larger_than_all_the_room() {
         let texts = RecentTexts::new(600);

@@ -1,4 +1,4 @@
-//! The databases of an environment: found by their names, and made where there are none.
+//! The databases of an environment: found by name, and created where there are none.
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ use super::Failure;
 use crate::shared::METADATA_KEY;
 use crate::turns::Turns;
 
-/// Named so that nobody else's environment has them.
+/// The names of the databases, unlike those in environments of other programs.
 const NAMES: [&str; 4] = ["pigeonhole.meta", "pigeonhole.log", "pigeonhole.ids", "pigeonhole.removals"];
 
-/// It came later than the others.
+/// The database of texts, added later than the others.
 const TEXTS: &str = "pigeonhole.texts";
 
-/// As many as there may be.
+/// The most databases of an environment.
 pub(super) const N_MAX: u32 = NAMES.len() as u32 + 1;
 
 type Raw = Database<'static, Bytes, Bytes>;
 
-/// Opens the databases, those of [`NAMES`] and the texts, after it has made them in an environment without an index. An index
-/// that was made before there were texts keeps none, and goes on without a database of them.
+/// Opens the databases of [`NAMES`] and of the texts, and creates them in an environment without an
+/// index. An index created before texts existed goes on without a database of texts.
 pub(super) fn open(
     env: &Env,
     writers: &Turns,
@@ -41,7 +41,7 @@ pub(super) fn open(
     Ok((databases, Some(texts)))
 }
 
-/// The databases of these names, where all of them are there.
+/// Opens the databases of these names, if all of them exist.
 fn find<const N: usize>(env: &Env, names: [&str; N]) -> Result<Option<[Raw; N]>, heed::Error> {
     let txn = env.read_txn()?;
     let found = env.open_databases_and_commit(txn, |opener, txn| {
@@ -61,7 +61,8 @@ fn find<const N: usize>(env: &Env, names: [&str; N]) -> Result<Option<[Raw; N]>,
     found.map(CommitOrAbort::commit)
 }
 
-/// Makes all databases that are not there; an environment that has others is not ours to write to.
+/// Creates all missing databases. An environment with other databases is another program's, and
+/// refused.
 fn create(env: &Env, writers: &Turns, patience: Duration) -> Result<([Raw; NAMES.len()], Raw), Failure> {
     let _turn = writers.take(patience, || Ok(env.info().last_txn_id))?;
     let txn = env.write_txn()?;

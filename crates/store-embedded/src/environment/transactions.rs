@@ -1,5 +1,6 @@
-//! Transactions of an open environment. Each begins with a look at the files, and one that writes ends with another: what is
-//! not in its place any more is neither read nor written, and what is shorter than it was is not touched.
+//! Transactions of an open environment. Each begins with a check of the files, and a writing one
+//! ends with another. A file no longer in its place is neither read nor written, and a file shorter
+//! than before is not accessed.
 
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
@@ -12,10 +13,10 @@ use super::{Failure, Opened};
 use crate::pages;
 use crate::turns::Turn;
 
-/// How often the number of the last transaction is read before it counts as wrong.
+/// The most readings of the last transaction's number before it counts as wrong.
 const LOOKS_MAX: usize = 1000;
 
-/// A transaction that writes: no other one does until it is dropped.
+/// A writing transaction. There is no other one until it is dropped.
 pub(crate) struct Writing<'a> {
     // Dropped in this order.
     txn: RwTxn<'a>,
@@ -24,7 +25,7 @@ pub(crate) struct Writing<'a> {
 }
 
 impl Writing<'_> {
-    /// What is committed into files that are not in their place any more is no success.
+    /// Commits, and fails if the files are no longer in their place.
     pub(crate) fn commit(self) -> Result<(), Failure> {
         let Self { txn, opened, _turn } = self;
         txn.commit()?;
@@ -50,10 +51,10 @@ impl DerefMut for Writing<'_> {
 
 impl Opened {
     pub(crate) fn read_txn(&self) -> Result<RoTxn<'_, WithTls>, Failure> {
-        // Before: a transaction begins by reading the roots.
+        // Checked before: a transaction begins with a read of the roots.
         let n_bytes = self.place.check()?;
         let txn = self.env.read_txn()?;
-        // A writer may be one ahead of what it has announced.
+        // A writer may be one ahead of the announced number.
         self.check_content(n_bytes, |last| last >= txn.id())?;
         Ok(txn)
     }
@@ -63,8 +64,8 @@ impl Opened {
         self.write_txn_at(turn)
     }
 
-    /// Whether a transaction that writes can be had within `patience`, and so a write succeed. While others go on
-    /// committing it would come after them.
+    /// Returns an error unless a writing transaction, and so a write, can begin within `patience`.
+    /// While others go on committing, it would follow them, and the answer is `Ok`.
     pub(crate) fn can_write(&self, patience: Duration) -> Result<(), Failure> {
         let patience = patience.min(self.patience);
         let before = self.last_txn_id()?;
@@ -77,8 +78,8 @@ impl Opened {
 
     fn write_txn_at<'a>(&'a self, turn: Turn<'a>) -> Result<Writing<'a>, Failure> {
         let n_bytes = self.place.check()?;
-        // The snapshot of a reader that was killed keeps every page that is freed since from being used again, and
-        // so the file would grow with each commit. A look takes a system call for each process that reads.
+        // The snapshot of a killed reader keeps all pages freed since then from reuse, so the file
+        // would grow with each commit. The check costs a system call for each reading process.
         self.env.clear_stale_readers()?;
         let txn = self.env.write_txn()?;
         self.check_content(n_bytes, |last| last + 1 == txn.id())?;
@@ -90,32 +91,34 @@ impl Opened {
         Ok(self.env.info().last_txn_id)
     }
 
-    /// Whether the roots in the file are those that LMDB's processes have written, by the number of the last transaction,
-    /// and the pages are there that they name. Another file that was copied over this one has other numbers.
+    /// Checks the roots in the file by the number of the last transaction: they must be the roots
+    /// written by LMDB's processes, and their pages must exist. A file copied over this one has
+    /// other numbers.
     fn check_content(&self, n_bytes: u64, is_last: impl Fn(usize) -> bool) -> Result<()> {
-        // A reader may look in the middle of a number that a writer writes.
+        // A reader may look while a writer writes the number.
         if !(0..LOOKS_MAX).any(|_| is_last(self.env.info().last_txn_id)) {
             return Err(self.place.overwritten());
         }
         if n_bytes < self.numbered_bytes() {
-            // Mostly another process has made it longer by now.
+            // Most often another process has made the file longer by now.
             pages::extent(self.place.data())?;
         }
         Ok(())
     }
 
-    /// The end of the last page that LMDB has numbered.
+    /// The end of the last page numbered by LMDB, in bytes.
     fn numbered_bytes(&self) -> u64 {
         (self.env.info().last_page_number as u64 + 1).saturating_mul(self.page_bytes)
     }
 
-    /// Gives the file the pages at its end that LMDB has numbered and, because they are free already, not written: so that
-    /// those who come later see by its length, now `n_bytes`, that nothing is missing. For who has the turn.
+    /// Adds the pages that LMDB has numbered at the file's end but not written, because they are
+    /// free already. Then later processes see by the length, now `n_bytes`, that nothing is
+    /// missing. The caller has the turn to write.
     fn lengthen(&self, n_bytes: u64) -> Result<()> {
         let n_bytes_numbered = self.numbered_bytes();
         if n_bytes < n_bytes_numbered && pages::extent(self.place.data())?.is_some() {
-            // In a way that never makes a file shorter. Where it fails, those who come later look for the pages among the
-            // free ones.
+            // `fallocate` never shortens a file. If it fails, later processes look for the pages
+            // among the free ones.
             let more = n_bytes_numbered - n_bytes;
             let _ = fallocate(self.place.data(), FallocateFlags::empty(), n_bytes, more);
         }

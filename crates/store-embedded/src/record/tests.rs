@@ -93,7 +93,7 @@ fn golden_vectors_with_signatures() {
     }
 }
 
-/// Every change of one byte is found, and so is a whole record under another's number or of another kind.
+/// Every change of one byte is found, and so is a record under another's number or of another kind.
 #[test]
 fn one_changed_byte() {
     let kind = SketchKind::default();
@@ -116,7 +116,7 @@ fn one_changed_byte() {
     assert!(decode_document(9, &removal, &kind).is_err());
 }
 
-/// An older program's record is no damage.
+/// A record of an older program is not damage.
 #[test]
 fn version_1_is_refused_by_name() {
     let bytes = seal(b"\x01\x00\x01\x23\x45\x67\x89\xab\xcd\xef\xc3\xa91".to_vec(), 9);

@@ -1,4 +1,4 @@
-//! Stored bytes that are not what was written.
+//! Damage to the stored bytes.
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn corrupt<T>(answer: Result<T>) {
     assert_eq!(answer.err().map(|error| error.kind()), Some(ErrorKind::Corrupt));
 }
 
-/// Every byte of a record, changed in every place it is read from.
+/// Each byte of a record is changed, and the record read in every way.
 #[test]
 fn a_changed_byte_of_a_record_is_never_an_answer() {
     let directory = directory();

@@ -1,4 +1,5 @@
-//! What an examination finds after somebody has meddled with the databases, and what mending leaves.
+//! The findings of an examination after changes behind the store's back, and the store after
+//! mending.
 
 use index::{Examined, Finding, FindingKind};
 
@@ -29,7 +30,7 @@ fn key(n: u64) -> Vec<u8> {
 type Records = Vec<(u64, Vec<u8>)>;
 type Ids = Vec<(Vec<u8>, u64)>;
 
-/// Every byte of what searches depend on.
+/// All bytes on which searches depend.
 fn bytes(store: &EmbeddedStore) -> (Records, Ids) {
     snapshot(store, |opened, txn| {
         let log = opened.log.iter(txn)?.map(|entry| entry.map(|(number, bytes)| (number, bytes.to_vec())));
@@ -51,7 +52,7 @@ fn a_healthy_store() {
     }
 }
 
-/// Beside whoever writes: one snapshot, so nothing half done is ever seen.
+/// Beside a writer: each step is one snapshot, so no half-done write is ever seen.
 #[test]
 fn beside_writers() {
     let directory = directory();
@@ -67,8 +68,8 @@ fn beside_writers() {
     });
 }
 
-/// Ids that are missing, lead nowhere, elsewhere, or to one of two records, and ids of nothing. Whoever follows the store
-/// ends where a newly built table does.
+/// Missing ids, ids that lead nowhere, elsewhere, or to one of two records, and ids of no document.
+/// A follower of the store ends with the same tables as a new build.
 #[test]
 fn ids_that_lead_astray() {
     use FindingKind::{Ghost, Unfiled};
@@ -94,7 +95,7 @@ fn ids_that_lead_astray() {
     assert_eq!(ghosts, [&astray[..], &[(Ghost, "never".to_owned())]].concat());
     let mended = examine(&store, true);
     assert!(mended.iter().all(|finding| finding.is_mended), "{mended:?}");
-    // Those that lead astray were put right as unfiled.
+    // The ids that lead astray were put right as unfiled.
     assert_eq!(told(&mended), [&expected[..], &[(Ghost, "never".to_owned())]].concat());
     assert_eq!(examine(&store, true), []);
     assert_eq!(number(&store, 2), second);
@@ -108,7 +109,7 @@ fn ids_that_lead_astray() {
     assert_not_found(&other, &documents(1..=9));
 }
 
-/// The record that its id does not lead to goes, and followers hear of it.
+/// The record to which its id does not lead is deleted, and followers see the removal.
 #[test]
 fn two_records_of_one_document() {
     let directory = directory();
@@ -119,7 +120,7 @@ fn two_records_of_one_document() {
     let old = snapshot(&store, |opened, txn| Ok(opened.log.get(txn, &first)?.unwrap().to_vec()));
     let moved = Document { sketch: document(50).sketch, ..document(2) };
     assert_eq!(store.insert(std::slice::from_ref(&moved)).unwrap(), [Insertion::Replaced]);
-    // As if the old record had never gone.
+    // As if the old record had never been deleted.
     meddle(&store, |opened, txn| opened.log.put(txn, &first, &old));
     *store.shared.ram.write().unwrap() = None;
     let mut follower = None;
@@ -140,7 +141,7 @@ fn two_records_of_one_document() {
     let mut built = None;
     follow(&store, &mut built, 1_000);
     assert_eq!(answers(&follower.unwrap()), answers(&built.unwrap()));
-    // Whatever is written next gets a number of its own.
+    // The next write gets a new number.
     store.insert(&documents(60..70)).unwrap();
     assert_found(&other, &documents(60..70));
     assert_eq!(examine(&store, false), []);

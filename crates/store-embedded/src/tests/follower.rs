@@ -1,10 +1,10 @@
-//! Tables that follow, held against tables that are built anew.
+//! Tables that follow, compared with tables built anew.
 
 use simhash::Distance;
 
 use super::*;
 
-/// All that tables say about the documents of a run.
+/// All answers of tables about the documents of a test.
 pub(super) fn answers(ram: &Ram) -> Vec<(u64, Distance, Vec<u64>)> {
     let mut answers = Vec::new();
     for n in 0..600 {
@@ -30,8 +30,8 @@ pub(super) fn last_change(store: &EmbeddedStore) -> u64 {
     snapshot(store, |opened, txn| opened.last_change(txn))
 }
 
-/// Followers that look in at different times and in different steps, some of them further behind than removals are
-/// kept, all end where a newly built one does.
+/// Followers at different times and in different steps, some further behind than removals are kept,
+/// all end with the same tables as a new build.
 #[test]
 fn following_ends_where_building_does() {
     let directory = directory();
@@ -67,7 +67,7 @@ fn removals_are_bounded() {
         let n_removals = snapshot(&store, |opened, txn| opened.removals.len(txn));
         assert!(n_removals <= SMALL.removals_kept_max, "{n_removals}");
     }
-    // Change numbers never go back, not even where nothing is left.
+    // Change numbers never go back, not even in an empty store.
     let before = last_change(&store);
     let mut next = Some(Cursor::start());
     while let Some(after) = next {
@@ -86,7 +86,7 @@ fn removals_are_bounded() {
     assert_found(&store, &documents([1]));
 }
 
-/// What the disk refuses never reaches the tables: here a batch of which the second half cannot be written.
+/// A write refused by the disk never reaches the tables: here a batch whose second half fails.
 #[test]
 fn a_failed_batch_leaves_the_tables_alone() {
     let directory = directory();
@@ -105,7 +105,8 @@ fn a_failed_batch_leaves_the_tables_alone() {
     assert_not_found(&store, &documents([20]));
 }
 
-/// Inserts as another process would: this one's tables do not hear of it. Calls `before_commit` with the lock held.
+/// Inserts as another process would: the tables of this one do not follow. Calls `before_commit`
+/// with the lock held.
 fn insert_behind(store: &EmbeddedStore, document: &Document, before_commit: impl Fn()) {
     let shared = &store.shared;
     let inserted = shared.environment.with(|opened| {
@@ -120,7 +121,8 @@ fn insert_behind(store: &EmbeddedStore, document: &Document, before_commit: impl
     assert_eq!(inserted.unwrap(), Insertion::Inserted);
 }
 
-/// A writer catches up before it waits for the lock; what is committed while it waits must count all the same.
+/// A writer catches up before it waits for the lock; commits during the wait must count all the
+/// same.
 #[test]
 fn a_writer_sees_what_was_committed_while_it_waited() {
     let directory = directory();
@@ -140,7 +142,7 @@ fn a_writer_sees_what_was_committed_while_it_waited() {
                 };
                 assert_eq!(of.id, kept.id);
             });
-            // It has caught up with the first document, and cannot have seen the second.
+            // The writer has caught up with the first document, and cannot have seen the second.
             while applied() == 0 && !late.is_finished() {
                 std::hint::spin_loop();
             }

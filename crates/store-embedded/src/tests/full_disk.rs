@@ -1,4 +1,4 @@
-//! A disk that is full: for this process, whose files may not grow above a limit.
+//! A full disk, for this process alone: its files may not grow above a limit.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -10,7 +10,7 @@ fn limit_files(bytes: Option<u64>) {
     setrlimit(Resource::Fsize, limit).unwrap();
 }
 
-/// Fills the store up to a limit in bytes, lifts it, and goes on; for each line of input.
+/// For each line of input, fills the store up to this limit in bytes, lifts the limit, and goes on.
 pub(super) fn fills(store: &EmbeddedStore, lines: impl Iterator<Item = String>) {
     let mut n = 0;
     for line in lines {
@@ -26,7 +26,7 @@ pub(super) fn fills(store: &EmbeddedStore, lines: impl Iterator<Item = String>) 
         assert!(error.to_string().contains("ulimit -f"), "{error}");
         assert_eq!(store.ready().unwrap_err().kind(), ErrorKind::StorageFull);
         assert!(n > before, "some calls must come through before the disk is full");
-        // All that was acknowledged is there, on disk and in the tables, and nothing of what was not.
+        // All acknowledged calls are there, on disk and in the tables, and no others.
         let undisturbed = MemoryStore::new();
         undisturbed.create(&metadata()).unwrap();
         for n in 0..n {
@@ -59,7 +59,8 @@ pub(super) fn fills(store: &EmbeddedStore, lines: impl Iterator<Item = String>) 
 fn a_full_disk_is_an_error_that_loses_nothing() {
     let directory = directory();
     let mut filler = Other::start_ignoring_full_disks("filler", directory.path());
-    // At page borders, where the system refuses the write, and within pages, where it cuts it short.
+    // At page borders, where the system refuses the write, and within pages, where it cuts the
+    // write short.
     let mut n_calls = 0;
     for limit in [200_000, 2 << 17, 300_001, 5 << 16, 400_007, 450_000] {
         filler.say(&limit.to_string());

@@ -1,4 +1,4 @@
-//! The map is full, again and again.
+//! A map that is full, again and again.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,7 +8,7 @@ use super::*;
 fn the_map_grows_by_itself() {
     let directory = directory();
     let store = open(directory.path());
-    // The first batch alone needs several doublings, the later ones grow what others are searching.
+    // The first batch alone needs several doublings; the later ones grow the map under searches.
     let all = documents(0..6_000);
     for batch in all.chunks(2_000) {
         let insertions = store.insert_if_new(batch, &within(3)).unwrap();
@@ -17,7 +17,7 @@ fn the_map_grows_by_itself() {
     assert!(store.status().unwrap().n_disk_bytes.unwrap() > 4 * SMALL.map_bytes as u64);
     assert_found(&store, &all);
     drop(store);
-    // A later opener takes the size that there is.
+    // A later opening takes the size of the file.
     let store = open(directory.path());
     assert_found(&store, &all);
     store.insert(&documents(6_000..8_000)).unwrap();

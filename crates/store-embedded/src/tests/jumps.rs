@@ -1,4 +1,4 @@
-//! A clock that jumps ahead and comes back, over openings, processes and deaths.
+//! A clock that jumps ahead and comes back, across openings, processes and deaths.
 
 use index::testsuite::{FakeClock, within};
 use index::{Examined, Finding, FindingKind, Timestamp};
@@ -26,7 +26,7 @@ fn begins(store: &EmbeddedStore) -> Vec<u64> {
     runs.unwrap().begins().to_vec()
 }
 
-/// Exactly these are there, by every way to ask.
+/// Asserts that exactly the `expected` documents are there, by every kind of query.
 fn check(store: &EmbeddedStore, n_documents: u64, expected: &[u64]) {
     let (there, gone): (Vec<u64>, Vec<u64>) = (0..n_documents).partition(|n| expected.contains(n));
     assert_found(store, &documents(there));
@@ -35,7 +35,8 @@ fn check(store: &EmbeddedStore, n_documents: u64, expected: &[u64]) {
     assert_eq!(store.scan(Cursor::start(), index::MAX_BATCH).unwrap().documents.len(), expected.len());
 }
 
-/// Another process jumps, and is killed at some moment of its next call; this one goes on, and opens the store anew.
+/// The clock of another process jumps, and the process is killed at some moment of its next call.
+/// This process goes on, and opens the store anew.
 #[test]
 fn a_process_whose_clock_was_ahead() {
     for n_more in [1, 300, 2_000] {
@@ -47,7 +48,7 @@ fn a_process_whose_clock_was_ahead() {
         let mut other = Other::start("retainer", directory.path());
         other.say(&format!("{} 5..10", T + TEN_YEARS_MS));
         assert_eq!(other.hear().as_deref(), Some("done"));
-        // It comes back, which begins a run, and dies.
+        // The clock comes back, which begins a run, and the process dies.
         other.say(&format!("{} 20..{}", T + 1_000, 20 + n_more));
         other.kill();
         let is_done = store.get(&[document(20).id]).unwrap()[0].is_some();
@@ -68,7 +69,8 @@ fn a_process_whose_clock_was_ahead() {
         check(&store, n_all, &(5..15).collect::<Vec<_>>());
         turn(&clock, T + 50_000 + RETAIN_MS);
         check(&store, n_all, &(5..10).collect::<Vec<_>>());
-        // All that has expired is swept, and what is ahead stays; when that is removed there is one run again.
+        // All expired documents are swept, and those ahead stay; when these are removed there is
+        // one run again.
         assert_eq!(store.insert(&documents([0])).unwrap(), [Insertion::Inserted]);
         while snapshot(&store, |opened, txn| opened.log.len(txn)) > 6 {
             assert_eq!(store.insert(&documents([0])).unwrap(), [Insertion::Unchanged]);
@@ -80,7 +82,7 @@ fn a_process_whose_clock_was_ahead() {
     }
 }
 
-/// An index of a version that noted neither runs nor writes goes on as one run; damage is told.
+/// An index of a version without notes of runs and writes goes on as one run; damage is reported.
 #[test]
 fn what_is_noted_of_time() {
     let directory = directory();
@@ -110,7 +112,8 @@ fn what_is_noted_of_time() {
     }
 }
 
-/// Nothing is written by a clock that was asked to be refused, and all is as before when it is right again.
+/// A clock that is to be refused writes nothing, and the store is as before when the clock is right
+/// again.
 #[test]
 fn a_clock_that_is_refused() {
     let directory = directory();
@@ -129,7 +132,7 @@ fn a_clock_that_is_refused() {
         assert_eq!(refused.kind(), ErrorKind::Unavailable);
         assert!(refused.to_string().contains("set the clock right"), "{refused}");
     }
-    // One that is only warned of sweeps nothing.
+    // A handle that only warns of the clock sweeps nothing.
     let warned = open_retaining(directory.path(), clock.clock());
     turn(&clock, T + 2 * DAY_MS);
     warned.insert(&documents([3])).unwrap();
@@ -138,7 +141,8 @@ fn a_clock_that_is_refused() {
     check(&store, 5, &[0, 1, 2, 3, 4]);
 }
 
-/// The clock flaps by two months, with documents of each time still there: at last it is refused, until they are removed.
+/// The clock flaps by two months, with documents of each time still there: at last it is refused,
+/// until they are removed.
 #[test]
 fn a_clock_that_flaps() {
     let directory = directory();

@@ -1,4 +1,4 @@
-//! What is in the files becomes another index. That the files become others is noticed by their directory.
+//! Another index in the same files. Tests of replaced files are in `place.rs`.
 
 use std::rc::Rc;
 

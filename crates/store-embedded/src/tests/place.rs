@@ -1,4 +1,4 @@
-//! Files that are removed, moved or replaced under an open store, and that grow shorter.
+//! Files that are removed, moved, replaced or truncated under an open store.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,7 +14,7 @@ fn kind<T>(answer: Result<T>) -> Option<ErrorKind> {
     answer.err().map(|error| error.kind())
 }
 
-/// What every call says now, of reading, writing and being ready.
+/// The errors of all calls: reads, writes and the check for readiness.
 fn kinds(store: &EmbeddedStore) -> [Option<ErrorKind>; 7] {
     [
         kind(store.insert(&documents([2]))),
@@ -27,7 +27,7 @@ fn kinds(store: &EmbeddedStore) -> [Option<ErrorKind>; 7] {
     ]
 }
 
-/// Copies a directory as a backup is restored.
+/// Copies a directory, as one restores a backup.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for name in ["data.mdb", "lock.mdb"] {
@@ -35,7 +35,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Writes were acknowledged that went into a directory which the next process did not find.
+/// Regression: writes were acknowledged into a directory that the next process did not find.
 #[test]
 fn nothing_is_acknowledged_in_files_that_are_not_in_their_place() {
     type Mishap = fn(&Path, &Path);
@@ -77,7 +77,7 @@ fn nothing_is_acknowledged_in_files_that_are_not_in_their_place() {
     }
 }
 
-/// The look before the batch sees nothing of it.
+/// The directory moves after the check before the batch.
 #[test]
 fn a_directory_that_is_moved_during_a_batch() {
     let folder = directory();
@@ -89,7 +89,7 @@ fn a_directory_that_is_moved_during_a_batch() {
         Ok(insertion)
     });
     assert_eq!(kind(answer), Some(ErrorKind::NotFound));
-    // It grows into no other one either.
+    // The map does not grow into another file either.
     fs::rename(&aside, &path).unwrap();
     let answer: Result<()> = store.shared.environment.with(|_| {
         if path.exists() {
@@ -105,7 +105,7 @@ fn a_directory_that_is_moved_during_a_batch() {
     assert_eq!(kinds(&store), [None; 7]);
 }
 
-/// `cp backup/data.mdb index/`: the same file, with another content.
+/// `cp backup/data.mdb index/`: the same file, with other content.
 #[test]
 fn an_older_content_in_the_same_file() {
     let folder = directory();
@@ -114,7 +114,7 @@ fn an_older_content_in_the_same_file() {
     store.insert(&documents([1])).unwrap();
     copy(&path, &backup);
     store.insert(&documents([2])).unwrap();
-    // So that its length does not give it away.
+    // Of equal length, so the length does not give it away.
     let len = fs::metadata(path.join("data.mdb")).unwrap().len();
     File::options().write(true).open(backup.join("data.mdb")).unwrap().set_len(len).unwrap();
     fs::copy(backup.join("data.mdb"), path.join("data.mdb")).unwrap();
@@ -124,7 +124,7 @@ fn an_older_content_in_the_same_file() {
     assert_not_found(&open(&path), &documents([2]));
 }
 
-/// A page that the file does not have killed the process by SIGBUS.
+/// Regression: an access to a page beyond the end of the file killed the process by SIGBUS.
 #[test]
 fn a_truncated_file_is_an_error_at_every_length() {
     const N_LENGTHS: u64 = 49;
@@ -151,9 +151,9 @@ fn a_truncated_file_is_an_error_at_every_length() {
                 assert_eq!(error.kind(), ErrorKind::Corrupt, "{cut} of {len}: {error}");
                 n_corrupt += 1;
             }
-            // An empty file is an index that was never begun.
+            // An empty file is an index not begun yet.
             Ok(store) if cut == 0 => assert_eq!(store.metadata().unwrap(), None),
-            // Nothing is missing but free pages.
+            // Only free pages are missing.
             Ok(store) => assert_eq!(Index::digest_of(&store).unwrap(), digest, "{cut} of {len}"),
         }
         fs::remove_dir_all(&path).unwrap();
@@ -169,7 +169,8 @@ fn a_truncated_file_is_an_error_at_every_length() {
     assert!(n_corrupt > N_LENGTHS * 3 / 4, "{n_corrupt} of {N_LENGTHS}");
 }
 
-/// Another process made the file longer, and only then it was truncated: this one has not seen it longer than it is now.
+/// Another process made the file longer before it was truncated: this process has not seen the file
+/// longer than it is now.
 #[test]
 fn a_file_that_others_have_lengthened_and_that_was_truncated() {
     let folder = directory();
@@ -184,7 +185,8 @@ fn a_file_that_others_have_lengthened_and_that_was_truncated() {
     assert_eq!(kinds(&store), [Some(ErrorKind::Corrupt); 7]);
 }
 
-/// What is taken and given back in one transaction has numbers and is never written. That is no damage.
+/// Pages taken and given back in one transaction have numbers and are never written. Their absence
+/// is not damage.
 #[test]
 fn a_file_that_is_short_of_free_pages_only() {
     let folder = directory();
@@ -233,14 +235,14 @@ fn a_new_directory_is_for_its_owner_only() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&path), 0o700);
     assert_eq!((mode(&path.join("data.mdb")), mode(&path.join("lock.mdb"))), (0o600, 0o600));
-    // One that is there stays as its owner wants it.
+    // The mode of an existing directory stays as its owner set it.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     drop(open(&path));
     assert_eq!(mode(&path), 0o755);
 }
 
-/// Of an index only its lock was left, or its file was cut to nothing, and the next run began a new
-/// one there.
+/// Regression: only the lock of an index was left, or its file was cut to nothing, and the next run
+/// began a new index there.
 #[test]
 fn a_directory_that_has_held_an_index_is_never_a_new_one() {
     type Mishap = fn(&Path);
@@ -261,7 +263,7 @@ fn a_directory_that_has_held_an_index_is_never_a_new_one() {
             assert_eq!(refused.kind(), ErrorKind::Corrupt);
             assert!(refused.to_string().contains(&format!("its data.mdb {what}")), "{refused}");
         }
-        // One that was emptied is new.
+        // An emptied directory is new.
         for name in ["data.mdb", "lock.mdb"] {
             if let Err(error) = fs::remove_file(path.join(name)) {
                 assert_eq!(error.kind(), io::ErrorKind::NotFound);
@@ -269,7 +271,7 @@ fn a_directory_that_has_held_an_index_is_never_a_new_one() {
         }
         drop(EmbeddedStore::open(&path, Mode::CreateIfMissing).unwrap());
     }
-    // A creator that was killed has written nothing.
+    // A killed creator has written nothing.
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("lock.mdb"), [0; 8192]).unwrap();
     fs::write(folder.path().join("data.mdb"), "").unwrap();

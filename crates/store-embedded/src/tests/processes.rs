@@ -11,10 +11,10 @@ use super::*;
 
 const ROLE: &str = "PIGEONHOLE_TEST_ROLE";
 const STORE: &str = "PIGEONHOLE_TEST_STORE";
-/// What a role says, to tell it from what the test program says.
+/// Marks the lines of a role among the output of the test program.
 const MARK: &str = "role: ";
 
-/// Another process, spoken to in lines. It ends when its standard input does.
+/// Another process, which talks in lines. It ends when its standard input does.
 pub(super) struct Other {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -27,7 +27,7 @@ impl Other {
         Self::spawn(Command::new(env::current_exe().unwrap()), role, path)
     }
 
-    /// Starts a role that a full disk does not kill: by default the signal about it does.
+    /// Starts a role that survives a full disk: by default the signal about it kills the process.
     pub(super) fn start_ignoring_full_disks(role: &str, path: &Path) -> Self {
         let mut shell = Command::new("sh");
         shell.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""]).arg(env::current_exe().unwrap());
@@ -46,19 +46,19 @@ impl Other {
         writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
 
-    /// The next thing it says, `None` when it has ended.
+    /// The next line of the process, `None` when it has ended.
     pub(super) fn hear(&mut self) -> Option<String> {
         self.lines.find_map(|line| line.ok()?.strip_prefix(MARK).map(str::to_owned))
     }
 
-    /// Lets it run to its end, and checks that it found nothing wrong.
+    /// Lets the process run to its end, and checks that it succeeded.
     pub(super) fn finish(mut self) {
         self.stdin = None;
         while self.hear().is_some() {}
         assert!(self.child.wait().unwrap().success());
     }
 
-    /// Kills it on the spot, and returns what it had still said.
+    /// Kills the process on the spot, and returns its remaining lines.
     pub(super) fn kill(mut self) -> Vec<String> {
         self.child.kill().unwrap();
         let said = std::iter::from_fn(|| self.hear()).collect();
@@ -68,12 +68,12 @@ impl Other {
 }
 
 pub(super) fn tell(line: &str) {
-    // The test program writes the test's name before, without an end of line.
+    // The test program writes the test's name first, without an end of line.
     writeln!(io::stdout(), "\n{MARK}{line}").unwrap();
     io::stdout().flush().unwrap();
 }
 
-/// The other side: not a test, but what [`Other`] starts.
+/// The entry of another process: not a test, but started by [`Other`].
 #[test]
 #[ignore = "started by other tests, in a process of its own"]
 fn role() {
@@ -98,7 +98,7 @@ fn role() {
     }
 }
 
-/// Makes one call after another, from the number in the first line on, and says so after each.
+/// Makes one call after another, from the number in the first line on, and confirms each.
 fn calls(store: &EmbeddedStore, mut lines: impl Iterator<Item = String>) {
     for n in lines.next().unwrap().parse::<u64>().unwrap().. {
         call(store, n).unwrap();
@@ -140,10 +140,11 @@ fn reads(store: &EmbeddedStore, lines: impl Iterator<Item = String>) {
     held.unwrap();
 }
 
-/// How many groups of near-duplicates are posted: enough that posters meet at the lock many times.
+/// The groups of near-duplicates, enough for posters to meet at the lock many times.
 const N_GROUPS: u64 = 400;
 
-/// Posts one of each group, and returns how many are kept. Names differ in at most two bits, and so do the posts.
+/// Posts one document of each group, and returns the number of those kept. Names differ in at most
+/// two bits, and so do the posts.
 fn post(store: &EmbeddedStore, name: &str) -> usize {
     let kept = (0..N_GROUPS).filter(|&group| {
         let sketch = SketchKind::default().sketch(Fingerprint(spread(group) ^ u64::from(name.as_bytes()[0])));
@@ -206,7 +207,8 @@ fn near_duplicates_from_several_processes() {
     assert_eq!(store.status().unwrap().n_documents, Some(N_GROUPS));
 }
 
-/// The snapshot of a reader that was killed pins no pages: a store that is written to for long stays as large as it is.
+/// The snapshot of a killed reader pins no pages: the file stays level under a long series of
+/// writes.
 #[test]
 fn a_reader_that_was_killed_does_not_make_the_file_grow() {
     let directory = directory();
@@ -229,13 +231,13 @@ fn a_reader_that_was_killed_does_not_make_the_file_grow() {
     }
 }
 
-/// A writer that is killed leaves every acknowledged call, and of the one it was in all or nothing.
+/// A killed writer leaves every acknowledged call, and all or nothing of the call under way.
 #[test]
 fn kill_9_at_any_moment() {
     const N_ROUNDS: u64 = 25;
     let directory = directory();
     let store = open(directory.path());
-    // A handle that stays open and searches, whose tables must come through all of it.
+    // An open handle that searches, whose tables must survive every kill.
     store.prepare().unwrap();
     let undisturbed = MemoryStore::new();
     undisturbed.create(&metadata()).unwrap();
@@ -254,14 +256,14 @@ fn kill_9_at_any_moment() {
         for _ in 0..=round % 4 {
             n_done = writer.hear().unwrap().parse::<u64>().unwrap() + 1;
         }
-        // Somewhere in one of the next calls.
+        // At some moment of one of the next calls.
         for _ in 0..spread(round) % 200_000 {
             std::hint::spin_loop();
         }
         if let Some(last) = writer.kill().last() {
             n_done = last.parse::<u64>().unwrap() + 1;
         }
-        // The same calls where nobody is killed: those that were acknowledged, and one more.
+        // The same calls without a kill: the acknowledged ones, and one more.
         let acknowledged = catch_up(n_done);
         let found = Index::digest_of(&store).unwrap();
         let in_flight = catch_up(n_done + 1);
@@ -270,14 +272,14 @@ fn kill_9_at_any_moment() {
             "round {round}: neither {n_done} calls nor one more"
         );
         assert_tables_agree(&store);
-        // The call in which it was killed is made again, whether it was written or not.
+        // The interrupted call is made again, written or not.
         call(&store, n_done).unwrap();
         n_done += 1;
         assert_eq!(Index::digest_of(&store).unwrap(), in_flight, "round {round}");
     }
 }
 
-/// Whoever is killed while it waits for its turn does not take the turns of others with it.
+/// A process killed while it waits for its turn does not take the turns of others with it.
 #[test]
 fn kill_9_while_others_wait() {
     const N_ROUNDS: u64 = 400;
@@ -314,7 +316,7 @@ fn kill_9_while_others_wait() {
     }
 }
 
-/// Every document is found by its sketch.
+/// Asserts that every document is found by its sketch.
 fn assert_tables_agree(store: &EmbeddedStore) {
     let mut next = Some(Cursor::start());
     while let Some(after) = next {

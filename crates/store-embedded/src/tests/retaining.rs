@@ -1,4 +1,4 @@
-//! Documents that stay for some time only: what the file and the tables of others make of it.
+//! Documents with a retention: the sizes of the file, and the tables of other processes.
 
 use index::testsuite::{FakeClock, within};
 use index::{Retention, Timestamp};
@@ -8,8 +8,8 @@ use super::*;
 
 pub(super) const RETAIN_MS: i64 = 100_000;
 
-/// Larger than those of the other tests, whose removal log would make every follower build its tables anew; and so large
-/// that it is the number of documents that bounds it.
+/// Larger than the limits of the other tests, under which every follower would build its tables
+/// anew; and so large that the number of documents bounds the removals.
 const LIMITS: Limits = Limits { removals_kept_max: 5_000, removals_kept_min: 50, ..SMALL };
 
 pub(super) fn open_retaining(path: &Path, clock: Clock) -> EmbeddedStore {
@@ -23,8 +23,8 @@ fn n_rows(store: &EmbeddedStore) -> u64 {
     snapshot(store, |opened, txn| opened.log.len(txn))
 }
 
-/// Ten times the whole contents, and the file is no larger than after three. Nor are the tables, nor what is kept for
-/// followers.
+/// After ten times the whole contents the file is no larger than after three, nor are the tables
+/// and the removals kept for followers.
 #[test]
 fn the_file_stays_level() {
     const STEPS_PER_TURN: u64 = 20;
@@ -60,7 +60,8 @@ fn the_file_stays_level() {
     assert_found(&store, &documents(live - STEP * (STEPS_PER_TURN - 1)..live));
 }
 
-/// After a long rest each write sweeps a bounded piece, which goes into the tables of everybody.
+/// After a long rest each write sweeps a bounded piece, which also leaves the tables of all other
+/// handles.
 #[test]
 fn a_write_sweeps_a_bounded_piece() {
     let directory = directory();
@@ -75,7 +76,7 @@ fn a_write_sweeps_a_bounded_piece() {
         assert_eq!(store.status().unwrap().n_documents, Some(n - 1));
         assert_not_found(&store, &documents([0, 499]));
         store.insert(&documents([1_000 + n])).unwrap();
-        // Two for the one that came, and the least.
+        // Two for the inserted document, and the least bound.
         let n_swept = (expected - (n - 1)).min(2 + LIMITS.swept_min as u64);
         expected = expected - n_swept + 1;
     }
@@ -83,13 +84,14 @@ fn a_write_sweeps_a_bounded_piece() {
     assert_found(&store, &documents(1_001..1_101));
     let n_postings = store.shared.ram.read().unwrap().as_ref().map(|ram| ram.tables.n_postings());
     assert_eq!(n_postings, Some(100));
-    // A write that writes nothing sweeps as well.
+    // A call without effect sweeps as well.
     clock.advance_ms(RETAIN_MS);
     store.remove(&documents(0..60).into_iter().map(|document| document.id).collect::<Vec<_>>()).unwrap();
     assert_eq!(n_rows(&store), 0);
 }
 
-/// A clock that goes back a little, as NTP sets it, begins no run: what comes then takes the time of the last one.
+/// A clock that goes back a little, as set by NTP, begins no run: the next documents take the time
+/// of the last one.
 #[test]
 fn a_little_back_is_not_back() {
     let directory = directory();
@@ -107,8 +109,8 @@ fn a_little_back_is_not_back() {
     assert_not_found(&store, &documents([1, 2]));
 }
 
-/// Two handles whose clocks differ: for the one that is 10 s behind what the other inserts lives 10 s longer, and
-/// the other way round.
+/// Two handles with different clocks: a document inserted by one lives 10 s longer for the handle
+/// 10 s behind, and the other way round.
 #[test]
 fn clocks_that_differ() {
     let directory = directory();
@@ -124,7 +126,7 @@ fn clocks_that_differ() {
     assert_eq!((counts(&store), counts(&behind)), ((1, Some(1)), (1, Some(1))));
     elapse(1);
     for _ in 0..2 {
-        // In turns, because they share what they know of where the live ones begin.
+        // In turns, because the handles share their knowledge of the first live documents.
         assert_eq!((counts(&store), counts(&behind)), ((0, Some(0)), (1, Some(1))));
     }
     elapse(10_000);
@@ -135,8 +137,8 @@ fn clocks_that_differ() {
     assert_eq!((counts(&store), counts(&behind)), ((0, Some(0)), (1, Some(1))));
 }
 
-/// Followers of all kinds, some of whom miss removals, end where a newly built one does; and what is found is what the
-/// clock says, swept or not.
+/// Followers of all kinds, some of which miss removals, end with the same tables as a new build;
+/// and searches find the documents that are live by the clock, swept or not.
 #[test]
 fn followers_of_a_store_that_turns_over() {
     let directory = directory();
@@ -167,7 +169,7 @@ fn followers_of_a_store_that_turns_over() {
     }
 }
 
-/// Inserts the documents `from..to` of each line `ms from..to` at that time.
+/// Inserts the documents `from..to` at the time `ms`, for each line `ms from..to`.
 pub(super) fn inserts_at(path: &Path, lines: impl Iterator<Item = String>) {
     let clock = FakeClock::at(0);
     let store = open_retaining(path, clock.clock());
@@ -180,7 +182,8 @@ pub(super) fn inserts_at(path: &Path, lines: impl Iterator<Item = String>) {
     }
 }
 
-/// Another process writes and sweeps; this one only reads, and sees no document for a millisecond too long or too short.
+/// Another process writes and sweeps; this one only reads, and sees no document a millisecond too
+/// long or too short.
 #[test]
 fn a_reader_beside_a_process_that_sweeps() {
     let directory = directory();
@@ -192,7 +195,7 @@ fn a_reader_beside_a_process_that_sweeps() {
         let first = 20 * n;
         writer.say(&format!("{} {first}..{}", clock.now().as_ms(), first + 20));
         assert_eq!(writer.hear().as_deref(), Some("done"));
-        // What came at each of the last five times is there, and one millisecond later only of the last four.
+        // Documents of the last five times are there; one millisecond later, of the last four.
         let [five_times, four_times] = [4, 3].map(|n_before| 20 * n.saturating_sub(n_before));
         clock.advance_ms(RETAIN_MS / 5 - 1);
         assert_found(&store, &documents(five_times..first + 20));

@@ -1,4 +1,4 @@
-//! Texts: in a database of their own, and with their documents whatever happens.
+//! Texts: in a database of their own, and always consistent with their documents.
 
 use std::ops::Range;
 
@@ -36,7 +36,8 @@ fn honest(name: &str, numbers: Range<u64>) -> Document {
     told(name, numbers.clone(), numbers)
 }
 
-/// Fifty texts of which each begins where the one before has its tenth word, and five with signatures of others.
+/// Inserts fifty texts, each beginning ten words after the one before, and five texts with the
+/// signature of the first. Every fourth call removes ids instead.
 fn call(store: &dyn Store, n: u64) -> Vec<Insertion> {
     let from = 1_000_000 * (n / 4);
     let mut documents: Vec<Document> =
@@ -50,7 +51,7 @@ fn call(store: &dyn Store, n: u64) -> Vec<Insertion> {
     store.insert_if_new(&documents, &rule()).unwrap()
 }
 
-/// Numbers of records, and of texts.
+/// The numbers of records, and those of texts.
 fn numbers(store: &EmbeddedStore) -> [Vec<u64>; 2] {
     snapshot(store, |opened, txn| {
         let log = opened.log.iter(txn)?.map(|entry| entry.map(|(number, _)| number));
@@ -59,7 +60,7 @@ fn numbers(store: &EmbeddedStore) -> [Vec<u64>; 2] {
     })
 }
 
-/// All that it says of its documents and their texts, in the order of their ids.
+/// All documents and their texts, in the order of ids.
 fn contents(store: &dyn Store) -> Vec<(DocumentId, Sketch, Option<Text>)> {
     let mut contents = Vec::new();
     let mut next = Some(Cursor::start());
@@ -79,7 +80,7 @@ fn corrupt<T: std::fmt::Debug>(answer: Result<T>) {
     assert_eq!(answer.unwrap_err().kind(), ErrorKind::Corrupt);
 }
 
-/// Makes calls and says what became of each, in a process of its own.
+/// Makes the call of each line and prints its answer, in a process of its own.
 pub(in crate::tests) fn calls(path: &Path, lines: impl Iterator<Item = String>) {
     let store = open(path);
     for line in lines {
@@ -87,7 +88,7 @@ pub(in crate::tests) fn calls(path: &Path, lines: impl Iterator<Item = String>) 
     }
 }
 
-/// Makes one call after another until it is killed.
+/// Makes one call after another until the process is killed.
 pub(in crate::tests) fn calls_on(path: &Path, mut lines: impl Iterator<Item = String>) {
     let store = open(path);
     for n in lines.next().unwrap().parse::<u64>().unwrap().. {
@@ -96,7 +97,7 @@ pub(in crate::tests) fn calls_on(path: &Path, mut lines: impl Iterator<Item = St
     }
 }
 
-/// Two processes that take turns decide as one store in memory does.
+/// Two processes in turns decide as one store in memory does.
 #[test]
 fn processes_decide_alike() {
     let directory = directory();
@@ -121,7 +122,7 @@ fn processes_decide_alike() {
     assert_eq!(examine(&store, false), []);
 }
 
-/// Whatever a killed writer leaves, each record has its text and each text its record.
+/// After each kill of a writer, each record has its text and each text its record.
 #[test]
 fn kill_9_leaves_texts_and_records_alike() {
     let directory = directory();
@@ -145,7 +146,7 @@ fn kill_9_leaves_texts_and_records_alike() {
         let [log, texts] = numbers(&store);
         assert_eq!(log, texts, "round {round}");
         assert_eq!(examine(&store, false), []);
-        // The call in which it was killed, whether it was written or not.
+        // The interrupted call, written or not.
         call(&store, n_done);
         n_done += 1;
         for n in n_undisturbed..n_done {
@@ -156,7 +157,7 @@ fn kill_9_leaves_texts_and_records_alike() {
     }
 }
 
-/// A batch that fails leaves no text behind, neither on disk nor in what is known of texts: its numbers go to others.
+/// A failed batch leaves no text behind, neither on disk nor in caches: its numbers go to others.
 #[test]
 fn a_failed_batch_leaves_no_text() {
     let directory = directory();
@@ -170,7 +171,7 @@ fn a_failed_batch_leaves_no_text() {
     });
     assert_eq!(failed.unwrap_err().kind(), ErrorKind::InvalidArgument);
     assert_eq!(numbers(&store), [[1], [1]]);
-    // Signatures say that they are near, the texts that they are not.
+    // By signatures the two are near, by texts they are not.
     store.insert(&[told("d", 5_000..5_300, 0..9)]).unwrap();
     let written = store.insert_if_new(&[honest("e", 5_001..5_301)], &rule()).unwrap();
     assert_eq!(written, [Insertion::Inserted]);
@@ -224,13 +225,13 @@ fn a_changed_byte_of_a_text_is_never_an_answer() {
     }
     meddle(&store, |opened, txn| opened.texts.unwrap().put(txn, &1, b"nonsense"));
     store.shared.texts.clear();
-    // The same document again brings its text along.
+    // An insertion of the same document stores its text again.
     assert_eq!(store.insert(std::slice::from_ref(&a)).unwrap(), [Insertion::Replaced]);
     assert_eq!(store.texts(&[id("a")]).unwrap(), [Some(words(0..300))]);
     assert_eq!(examine(&store, false), []);
 }
 
-/// A text that is gone is told of; only who mends it lets estimates decide.
+/// A missing text is reported; only after mending do estimates decide.
 #[test]
 fn texts_that_are_gone_or_of_no_document() {
     use index::FindingKind::{Ghost, TextLost};
@@ -265,7 +266,8 @@ fn texts_that_are_gone_or_of_no_document() {
     assert_eq!((found.matches[0].id.as_str(), found.matches[0].nearness.exact), ("a", false));
 }
 
-/// An environment from before there were texts: an index in it goes on, and one that is made in it keeps them.
+/// An environment from before texts existed: an index in it goes on, and a new one in it keeps
+/// texts.
 #[test]
 fn environments_of_before() {
     let before = |is_index: bool| {
@@ -298,7 +300,7 @@ fn environments_of_before() {
     assert_eq!(store.texts(&[id("a")]).unwrap(), [Some(words(0..300))]);
 }
 
-/// An index that keeps no texts takes none, whatever comes.
+/// An index without texts stores none that come with documents.
 #[test]
 fn an_index_without_texts_keeps_none() {
     let directory = directory();

@@ -1,4 +1,4 @@
-//! The lock of the file of pages, which every user can take who may read it.
+//! The lock of the file of pages, which every user with read permission can take.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -17,14 +17,14 @@ fn line(directory: &Path) -> Turns {
     Turns::at(directory).unwrap()
 }
 
-/// Another opening of the file, as another process has it, with the lock.
+/// Another opening of the file, with the lock, as in another process.
 fn locked(path: &Path) -> File {
     let other = File::open(path.join("data.mdb")).unwrap();
     flock(&other, FlockOperation::LockExclusive).unwrap();
     other
 }
 
-/// A lock that was kept stopped all insertions for good, and the store said nothing.
+/// Regression: a lock kept by another process stopped all insertions for good, without an error.
 #[test]
 fn a_lock_that_is_kept_is_busy_and_not_ready() {
     let directory = directory();
@@ -42,7 +42,7 @@ fn a_lock_that_is_kept_is_busy_and_not_ready() {
     // Searches need no turn.
     assert_found(&store, &documents([1]));
     flock(&other, FlockOperation::Unlock).unwrap();
-    // And none is taken by a wait that was given up: this would never come back.
+    // A cancelled wait takes no turn: otherwise this would never return.
     flock(&other, FlockOperation::LockExclusive).unwrap();
     flock(&other, FlockOperation::Unlock).unwrap();
     store.ready().unwrap();
@@ -50,7 +50,7 @@ fn a_lock_that_is_kept_is_busy_and_not_ready() {
     assert_found(&store, &documents([1, 2]));
 }
 
-/// Others may open a directory of mode 0755.
+/// Other users may open a directory of mode 0755.
 #[test]
 fn a_lock_of_the_directory_keeps_nobody_away() {
     let directory = directory();
@@ -61,7 +61,8 @@ fn a_lock_of_the_directory_keeps_nobody_away() {
     store.insert(&documents([1])).unwrap();
 }
 
-/// A long batch of another process, and one after it: not the one that waits is at fault, nor the one that works.
+/// A long batch of another process, and one after it: neither the waiting nor the working one is at
+/// fault.
 #[test]
 fn a_wait_goes_on_while_others_commit() {
     let directory = directory();
@@ -87,7 +88,7 @@ fn a_wait_goes_on_while_others_commit() {
     assert_eq!(refused.err().map(|error| error.kind()), Some(ErrorKind::Busy));
 }
 
-/// Threads of one process take turns too, also where the lock was awaited.
+/// Threads of one process take turns too, even after a wait for the lock.
 #[test]
 fn threads_that_wait_at_once_all_get_their_turn() {
     const PATIENT: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! What a record of version 3 says of its sketch, and the run that follows from it.
+//! The sketch in a record of version 3 or 5, and the run that follows from it.
 
 use index::{Family, Features, Sketch, SketchKind};
 use minhash::Signature;
@@ -7,17 +7,18 @@ use simhash::{BucketKey, Fingerprint};
 
 use super::{decode_key, put_keys};
 
-/// What such a run begins with.
+/// The first byte of such a run.
 const MARK: u8 = 2;
-/// The bytes of a run: the mark, and a digest of all that a record says of its sketch. No run of another kind is as long.
+/// The length of such a run in bytes: the mark, and a digest of the encoded sketch. No run of
+/// another kind is as long.
 pub(super) const RUN_LEN: usize = 16;
 
 /// There is a simhash.
 const HAS_SIMHASH: u8 = 1;
-/// The keys are others than those that the index's kind of sketch gives the features.
+/// The keys differ from those given to the features by the index's kind of sketch.
 const LISTED: u8 = 2;
 
-/// What a record says of its sketch: features, then facets.
+/// Encodes a sketch: features, then facets.
 pub(super) fn encode(sketch: &Sketch, follows: bool) -> Vec<u8> {
     let Features { simhash, signature, .. } = sketch.features();
     let signature = signature.as_ref().map_or(&[][..], Signature::as_bytes);
@@ -38,23 +39,24 @@ pub(super) fn encode(sketch: &Sketch, follows: bool) -> Vec<u8> {
     bytes
 }
 
-/// From 1, as the scripts count.
+/// The number of a family in records: from 1, as the scripts count.
 fn number(family: Family) -> u8 {
     (1..).zip(Family::ALL).find(|(_, of)| *of == family).map_or(0, |(number, _)| number)
 }
 
-/// The run of what [`encode`] made.
+/// Appends the run of a sketch encoded by [`encode`].
 pub(super) fn put_run(bytes: &mut Vec<u8>, told: &[u8]) {
     bytes.push(MARK);
     bytes.extend_from_slice(&Sha256::digest(told)[..RUN_LEN - 1]);
 }
 
-/// Whether it says that the keys are those that the index's kind of sketch gives the features.
+/// Returns true if the keys of an encoded sketch follow from its features by the index's kind of
+/// sketch.
 pub(super) fn follows(told: &[u8]) -> bool {
     told.first().is_some_and(|flags| flags & LISTED == 0)
 }
 
-/// Reads back a record of an index of this kind, or says what is wrong.
+/// Decodes a sketch, in an index of this kind, or returns its defect.
 pub(super) fn decode(told: &[u8], kind: &SketchKind) -> Result<Sketch, &'static str> {
     let (features, facets) = decode_features(told)?;
     let mut keys: Option<Vec<BucketKey>> = None;
@@ -68,17 +70,17 @@ pub(super) fn decode(told: &[u8], kind: &SketchKind) -> Result<Sketch, &'static 
         }
         rest = &after[of_facet.len()..];
     }
-    // One of a kind that does not file by signatures is for others to refuse.
+    // Other code refuses a sketch of a kind that does not file by signatures.
     let filing = by_sets.then(|| kind.filing().unwrap_or_default());
     let sketch = Sketch::filed(features, keys, filing.as_ref());
-    // The scripts file by what the record lists, so that must be all.
+    // The scripts file by the facets listed in the record, so these must be all facets.
     if !rest.is_empty() || encode(&sketch, follows(told)) != told {
         return Err("its buckets are not those of its signature");
     }
     Ok(sketch)
 }
 
-/// Reads what comes first, by what a document is compared, and leaves the rest.
+/// Decodes the features at the beginning of an encoded sketch, and returns the rest.
 pub(super) fn decode_features(told: &[u8]) -> Result<(Features, &[u8]), &'static str> {
     let split = || {
         let (&flags, rest) = told.split_first()?;

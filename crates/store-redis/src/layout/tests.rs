@@ -53,7 +53,7 @@ fn golden_vectors() {
     }
 }
 
-/// Every change of one byte is found, and so is a whole record under another id.
+/// Every change of one byte is found, and so is a record under another id.
 #[test]
 fn one_changed_byte() {
     let bytes = encode_record(&document(listed(), Some("feed")), None, at(), &halves());
@@ -70,7 +70,7 @@ fn one_changed_byte() {
     assert!(decode_record(&DocumentId::new("é2").unwrap(), &bytes, &halves()).is_err());
 }
 
-/// An older program's record is no damage.
+/// A record of an older program is not damage.
 #[test]
 fn version_1_is_refused_by_name() {
     let digits = "010123456789abcdef0001012345670289abcdefec2e039f".as_bytes();
@@ -95,7 +95,8 @@ fn matches() {
     }
 }
 
-/// Of a simhash with listed keys and of one whose keys follow, of a signature alone, and of nothing that can be compared.
+/// A simhash with listed keys, one whose keys follow, a signature alone, and a sketch that cannot
+/// be compared.
 fn signed() -> [(SketchKind, Sketch); 4] {
     let kind = |profile| halves().of_profile(profile).unwrap();
     let features = |simhash: Option<u64>, signature| Features {
@@ -126,7 +127,7 @@ fn golden_vectors_of_signed_documents() {
     }
 }
 
-/// The same of documents whose texts are kept, whatever sketch they have.
+/// Fixed bytes of documents with kept texts, for every form of sketch.
 #[test]
 fn records_that_name_a_text() {
     let digest = TextDigest::of(&index::Text::from("é1 é1 é1"));
@@ -167,7 +168,8 @@ const GOLDEN_SIGNED: [&str; 4] = [
     "030271b6c1d53832f789a7f2435a7c62920000019aa6cc543b0466656564000000000000000000000028d2295c",
 ];
 
-/// What is filed otherwise than its signature says is no sketch of this program's, though its checksum fits.
+/// A sketch filed otherwise than its signature says is not this program's, though its checksum
+/// fits.
 #[test]
 fn what_does_not_fit_together() {
     let reseal = |bytes: &mut Vec<u8>| {
@@ -182,7 +184,7 @@ fn what_does_not_fit_together() {
             changed[position] ^= 0x11;
             assert!(decode_record(&id(), &changed, &kind).is_err(), "byte {position}");
             reseal(&mut changed);
-            // No panic, and no other bytes of the same sketch but for the run, which is a digest.
+            // No panic, and no other bytes of the same sketch except the run, which is a digest.
             if let Ok(read) = decode_record(&id(), &changed, &kind) {
                 let run = 1..=signed::RUN_LEN;
                 assert!(

@@ -1,4 +1,4 @@
-//! The value that keeps the text of a document, and the digest by which the document's record names it.
+//! The value with the text of a document, and the digest by which the document's record names it.
 
 use index::{DocumentId, Error, ErrorKind, Result, Text};
 use sha2::{Digest, Sha256};
@@ -6,16 +6,16 @@ use zstd::bulk::Compressor;
 
 use super::{CHECKSUM_LEN, checksum};
 
-/// The version that every value begins with.
+/// The version, in the first byte of every value.
 const VERSION: u8 = 1;
 
 /// Zstandard's own default: the bytes stay for as long as the index does.
 const LEVEL: i32 = 3;
 
-/// The bytes of a digest.
+/// The length of a digest in bytes.
 pub(crate) const DIGEST_LEN: usize = 16;
 
-/// The first bytes of the SHA-256 of a text. Texts with equal ones are taken for the same text.
+/// The first bytes of the SHA-256 of a text. Texts with equal digests count as the same text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TextDigest(pub(crate) [u8; DIGEST_LEN]);
 
@@ -28,12 +28,12 @@ impl TextDigest {
     }
 }
 
-/// What makes values of the texts of a call.
+/// Encodes the texts of a call as values.
 #[derive(Default)]
 pub(crate) struct Packer(Option<Compressor<'static>>);
 
 impl Packer {
-    /// The value of the text of a document.
+    /// Encodes the text of a document.
     pub(crate) fn encode(&mut self, id: &DocumentId, text: &Text) -> Result<Vec<u8>> {
         let failed = |error| {
             let what = format!("the text of document \"{id}\" cannot be compressed");
@@ -50,7 +50,7 @@ impl Packer {
     }
 }
 
-/// Reads the text of a document back, which must be the one that its record names.
+/// Decodes the text of a document, which must be the one named by the document's record.
 pub(crate) fn decode_text(id: &DocumentId, bytes: &[u8], digest: TextDigest) -> Result<Text> {
     let body = bytes.split_last_chunk::<CHECKSUM_LEN>();
     let body = body.filter(|(body, sealed)| checksum(id, body) == u32::from_be_bytes(**sealed));
@@ -80,7 +80,7 @@ pub(crate) fn decode_text(id: &DocumentId, bytes: &[u8], digest: TextDigest) -> 
     Ok(text)
 }
 
-/// The error of a text that is missing or is not what was written.
+/// The error of a text that is missing or has changed.
 pub(crate) fn damaged_text(id: &DocumentId, what: &str) -> Error {
     Error::corrupt(format!(
         "the text of document \"{id}\" is damaged: {what}; `pigeonhole verify` says of which documents: index them again or \
@@ -100,7 +100,7 @@ mod tests {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Bytes that were written before are read; those that are written may be others with another Zstandard.
+    /// Bytes written earlier are read; another Zstandard may write other bytes.
     #[test]
     fn golden_vector() {
         let text = Text::from("é1 é1 é1");

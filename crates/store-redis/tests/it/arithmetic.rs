@@ -6,7 +6,8 @@ use minhash::{Basis, Bins, LONG_BINS, Signature, Similarity, hash_words};
 
 use crate::server::server;
 
-/// Compares pairs, and tells of each the similarity, so that a double can be read back from it, and how many bins agree.
+/// Compares pairs, and returns for each the similarity, with all digits of the double, and the
+/// number of agreeing bins.
 const COMPARE: &str = concat!(
     "local byte, sub = string.byte, string.sub\n",
     include_str!("../../src/compare.lua"),
@@ -19,7 +20,7 @@ const COMPARE: &str = concat!(
     return answers"
 );
 
-/// The same for all numbers of agreeing bins.
+/// Returns the similarity for each number of agreeing bins, likewise.
 const ESTIMATE: &str = concat!(
     "local byte, sub = string.byte, string.sub\n",
     include_str!("../../src/compare.lua"),
@@ -28,7 +29,7 @@ const ESTIMATE: &str = concat!(
     return answers"
 );
 
-/// Signatures of every kind and of many sizes, of sets that overlap by all shares.
+/// Signatures of every kind and of many sizes, of sets that overlap to every degree.
 fn signatures() -> Vec<Signature> {
     let mut signatures = vec![Signature::equality(0), Signature::equality(u64::MAX), Signature::equality(1)];
     for (seed, n) in [1_u64, 2, 3, 17, 50, 99, 254, 255, 256, 400, 3_000].into_iter().enumerate() {
@@ -52,7 +53,7 @@ fn signatures() -> Vec<Signature> {
         let set: Vec<u64> = values(share, share + 9).to_vec();
         signatures.push(Signature::long(&Bins::of(&set).expect("it has elements"), share << 20));
     }
-    // Both versions: with numbers, and a hash that is that of an element.
+    // Both versions: with numbers, and a hash equal to that of an element.
     let element = hash_words(100_000, 7);
     signatures.extend([element, element + 1].map(Signature::equality));
     let is_small = |of: &&Signature| of.as_bytes().len() < 70;
@@ -101,8 +102,8 @@ fn redis_compares_as_this_program_does() {
     assert!(n_beside_sets > 2, "{n_beside_sets}");
 }
 
-/// A script decides by the number of bins or by the similarity, this program by the similarity: what is near, and what is worth a
-/// count.
+/// A script decides by the number of bins or by the similarity, this program by the similarity.
+/// Asserts that they agree on near documents, and on those worth a count.
 fn check_decisions(a: &Signature, b: &Signature, similarity: f64, n_bins: Option<u32>) {
     let [a, b] = [a, b].map(|of| index::Features { simhash: None, signature: Some(of.clone()), text: None });
     for share in [0.0, 0.3, 0.5, 0.8, 0.9, 0.999, 1.0] {

@@ -1,5 +1,5 @@
-//! The store and its scripts on a real Redis, where `PIGEONHOLE_TESTS` names `redis`. What the programs make of them is
-//! tested with the programs.
+//! The store and its scripts on a real Redis, where `PIGEONHOLE_TESTS` names `redis`. The programs'
+//! own tests cover their use of the store.
 
 mod arithmetic;
 mod server;

@@ -9,11 +9,11 @@ use index::Clock;
 use pigeonhole_store_redis::{RedisStore, RedisUri};
 use redis::{Client, Connection};
 
-/// Runs a server until its input ends, which it does when this process ends, however that is.
+/// Runs a server until its input ends, which happens whenever and however this process ends.
 const RUN: &str =
     r#"redis-server --port "$1" --bind 127.0.0.1 --save '' --appendonly no >/dev/null & cat; kill -9 $!"#;
 
-/// One that has not answered by then never will.
+/// The longest wait for a server's first answer.
 const START: Duration = Duration::from_secs(60);
 
 pub(crate) struct Server {
@@ -21,7 +21,7 @@ pub(crate) struct Server {
     shell: Child,
 }
 
-/// A server; none where it is not asked for.
+/// Starts a server, if `PIGEONHOLE_TESTS` names the suite.
 pub(crate) fn server() -> Option<Server> {
     let asked = std::env::var("PIGEONHOLE_TESTS").unwrap_or_default();
     let is_asked_for = asked.split(',').any(|suite| ["redis", "all"].contains(&suite.trim()));
@@ -62,7 +62,7 @@ impl Server {
         self.client().get_connection().expect("the server answers")
     }
 
-    /// The index of this name.
+    /// Opens the index of this name.
     pub(crate) fn open(&self, name: &str, clock: Clock) -> RedisStore {
         let uri: RedisUri = format!("127.0.0.1:{}/{name}", self.port).parse().expect("it is an address");
         RedisStore::with_clock(&uri, clock).expect("it needs no password")

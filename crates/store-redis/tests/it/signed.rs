@@ -1,4 +1,5 @@
-//! Documents with signatures, of every profile, held against the store in memory; and all that leads to them.
+//! Documents with signatures, of every profile, compared with the store in memory; and the rows
+//! that lead to them.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -51,7 +52,7 @@ impl Draw {
         spread(self.state) % n
     }
 
-    /// Of either version.
+    /// A signature of either version.
     fn signature(&mut self) -> Option<Signature> {
         let signature = self.first_signature();
         match self.below(3) as u32 {
@@ -100,7 +101,7 @@ fn redis_answers_as_the_memory_does() {
             for round in 0..4 {
                 let n = 100 * round;
                 let mut documents: Vec<_> = (0..150).map(|k| draw.document(n + k)).collect();
-                // More of one sketch than a page of ids has, and than a small run.
+                // More documents of one sketch than a page of ids has, and than a small run.
                 let boilerplate = draw.document(0).sketch;
                 documents.extend((0..140).map(|k| Document {
                     id: id(&format!("equal {k}")),
@@ -144,7 +145,7 @@ fn redis_answers_as_the_memory_does() {
     }
 }
 
-/// Documents that bands alone propose, from several stores at once: one of each group stays.
+/// Documents proposed by bands alone, from several stores at once: one of each group stays.
 #[test]
 fn redis_takes_one_of_those_that_bands_propose() {
     let Some(server) = server() else { return };
@@ -157,7 +158,7 @@ fn redis_takes_one_of_those_that_bands_propose() {
                 let (metadata, store) = (&metadata, server.open("bands-race", Clock::system()));
                 scope.spawn(move || {
                     let document = |group: u64| {
-                        // Long ones and short ones, and simhashes that have nothing in common.
+                        // Long and short texts, with simhashes that have nothing in common.
                         let (n, from) =
                             (if group.is_multiple_of(2) { 400 } else { 40 }, group * 1_000 + writer);
                         let simhash = Some(Fingerprint(spread(group * 3 + writer)));
@@ -193,7 +194,7 @@ pub(crate) fn examine(store: &dyn Store, mends: bool) -> Vec<Finding> {
     findings
 }
 
-/// Keys of an index that hold something, but the answers that are kept for repetitions.
+/// The keys of an index with this prefix, except answers kept for repetitions.
 pub(crate) fn keys(connection: &mut Connection, name: &str, what: &str) -> Vec<Vec<u8>> {
     let keys: Vec<Vec<u8>> = redis::cmd("KEYS")
         .arg(format!("pigeonhole:{{{name}}}:{what}*"))
@@ -203,7 +204,7 @@ pub(crate) fn keys(connection: &mut Connection, name: &str, what: &str) -> Vec<V
     keys.into_iter().filter(|key| !key.starts_with(&answers)).collect()
 }
 
-/// A row that is lost, of whichever facet, is found and mended; and one too many is taken away.
+/// A lost row of any facet is found and mended, and an extra one is removed.
 #[test]
 fn redis_mends_the_rows_of_all_facets() {
     let Some(server) = server() else { return };
@@ -232,14 +233,14 @@ fn redis_mends_the_rows_of_all_facets() {
             let mut found = examine(&*store, false);
             found.sort_by(|a, b| a.place.cmp(&b.place));
             assert_eq!(found, unfiled(false));
-            // The one that is looked at first mends it for both.
+            // Mending the first document mends the row for both.
             let found = examine(&*store, true);
             assert!(matches!(&found[..], [mended] if unfiled(true).contains(mended)), "{found:?}");
             assert_eq!(examine(&*store, false), []);
             members.insert(member);
         }
         assert_eq!(members.len(), 3, "the bits of each facet");
-        // A row with the bits of another facet, and one of a run that no document has.
+        // A row with the bits of another facet, and a row of a run without documents.
         let (first, last) = (members.first().unwrap(), members.last().unwrap());
         let ghosts = [[&first[..8], &last[8..]].concat(), [&first[..9], &[7; 15]].concat(), last.clone()];
         for ghost in ghosts {
@@ -269,7 +270,7 @@ fn redis_mends_the_rows_of_all_facets() {
     }
 }
 
-/// What has expired gives the rows of all its facets back.
+/// An expired document gives the rows of all its facets back.
 #[test]
 fn redis_sweeps_the_rows_of_all_facets() {
     let Some(server) = server() else { return };
@@ -287,7 +288,8 @@ fn redis_sweeps_the_rows_of_all_facets() {
     assert_eq!(keys(&mut server.connection(), "swept", "").len(), 2, "metadata and the last write");
 }
 
-/// One that was changed by other hands is an error for who meets it, and told by an examination.
+/// A record changed by other hands is an error of the calls that meet it, and a finding of an
+/// examination.
 #[test]
 fn redis_tells_damage_of_signed_records() {
     let Some(server) = server() else { return };
@@ -315,7 +317,7 @@ fn redis_tells_damage_of_signed_records() {
         ];
         for call in calls {
             redis::cmd("SET").arg(key).arg(bytes).exec(&mut connection).unwrap();
-            // What is no more than another signature looks whole to a script.
+            // A record with no more than a signature changed looks whole to a script.
             let kind = call().map_err(|error| error.kind());
             assert!(matches!(kind, Ok(()) | Err(index::ErrorKind::Corrupt)), "{bytes:?}: {kind:?}");
         }

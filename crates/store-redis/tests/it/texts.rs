@@ -1,4 +1,5 @@
-//! An index that keeps texts: the verdicts are those of the store in memory, also where several write at once, and no text is left behind.
+//! An index with texts: the verdicts are those of the store in memory, also under several writers
+//! at once, and no text is left behind.
 
 use std::thread;
 
@@ -30,12 +31,13 @@ fn told(name: &str, sketch: Sketch, text: Text) -> Document {
     Document { id: id(name), sketch: sketch.with_text(Some(text)), source: None }
 }
 
-/// A document that is near to those that begin a few words before it or after it.
+/// A document near those that begin a few words before or after it.
 fn honest(name: &str, from: u64) -> Document {
     told(name, signed(0, from..from + 300), words(from..from + 300))
 }
 
-/// What two documents are like whose signatures say that they are near, and whose texts have nothing in common.
+/// A document near all others of its kind by the signature, with a text that has nothing in common
+/// with theirs.
 fn forged(name: &str, n: u64) -> Document {
     told(name, signed(0, 0..300), words(10_000 * n..10_000 * n + 300))
 }
@@ -48,7 +50,7 @@ fn text(store: &dyn Store, name: &str) -> Option<Text> {
     store.texts(&[id(name)]).expect("a read").remove(0)
 }
 
-/// The ids with texts.
+/// The ids with stored texts.
 fn texts_left(server: &Server, name: &str) -> Vec<String> {
     let prefix = format!("pigeonhole:{{{name}}}:x:");
     let keys = keys(&mut server.connection(), name, "x:").into_iter();
@@ -58,7 +60,7 @@ fn texts_left(server: &Server, name: &str) -> Vec<String> {
     ids
 }
 
-/// The ids of documents.
+/// The ids of all documents.
 fn contents(store: &dyn Store) -> Vec<DocumentId> {
     let page = store.scan(index::Cursor::start(), index::MAX_BATCH).expect("a scan");
     assert_eq!(page.next, None);
@@ -75,7 +77,8 @@ impl Draw {
         spread(self.0) % n
     }
 
-    /// Of few families: long or short, with a text that fits the signature, another one, or none.
+    /// A document of few families: long or short, with a text that fits the signature, another
+    /// text, or none.
     fn document(&mut self, n_names: u64) -> Document {
         let n = [12_u64, 40, 60, 200][self.below(4) as usize];
         let from = self.below(5) * n.div_ceil(12) + 1_000 * self.below(3);
@@ -91,7 +94,7 @@ impl Draw {
     }
 }
 
-/// Batches in which ids and families come again, of every rule, with and without a retention.
+/// Batches with recurring ids and families, by every rule, with and without a retention.
 #[test]
 fn redis_counts_as_the_memory_does() {
     let Some(server) = server() else { return };
@@ -115,7 +118,7 @@ fn redis_counts_as_the_memory_does() {
                 Rule { min_similarity: None, ..rule() },
             ];
             for rule in rules {
-                // Some of them come again.
+                // Some documents come again.
                 batch.truncate(15);
                 batch.extend((0..30).map(|_| draw.document(n_names)));
                 let [a, b] = both.map(|store| store.insert_if_new(&batch, &rule).unwrap());
@@ -156,8 +159,8 @@ fn redis_counts_as_the_memory_does() {
     }
 }
 
-/// Several writers at once, with texts that are near to each other and texts whose signatures only say so: one of each group
-/// of the former stays, and all of the latter.
+/// Several writers at once, with texts near to each other and texts near by their signatures alone:
+/// one of each group of the former stays, and all of the latter.
 #[test]
 fn redis_takes_one_of_those_that_count_as_near() {
     const N_WRITERS: u64 = 4;
@@ -194,7 +197,8 @@ fn redis_takes_one_of_those_that_count_as_near() {
     assert_eq!(examine(&*store, false), []);
 }
 
-/// Replacing and removing beside searches and insertions: what is always near is always found, once, and counted.
+/// Replacements and removals beside searches and insertions: a document that is always near is
+/// always found, once, and counted.
 #[test]
 fn redis_counts_what_moves() {
     let Some(server) = server() else { return };
@@ -236,7 +240,7 @@ fn redis_lets_texts_go_with_their_documents() {
     assert_eq!(text(&store, "3"), None, "it is there, and has expired");
     assert_eq!(store.insert_if_new(&[honest("late", 0)], &rule()).unwrap(), [Insertion::Inserted]);
     assert_eq!(texts_left(&server, "expiring"), ["late"]);
-    // A call of which nothing is written gives room back, too.
+    // A call that writes no document sweeps too.
     clock.advance_ms(6_000);
     store.insert(&[honest("later", 10_000)]).unwrap();
     clock.advance_ms(6_000);
@@ -245,7 +249,7 @@ fn redis_lets_texts_go_with_their_documents() {
     assert_eq!(texts_left(&server, "expiring"), ["later"]);
 }
 
-/// A text that is gone is told of; only who mends it lets estimates decide.
+/// A missing text is reported; only after mending do estimates decide.
 #[test]
 fn redis_tells_texts_that_are_gone_or_of_no_document() {
     use FindingKind::{Damaged, Ghost, TextLost};
@@ -286,7 +290,7 @@ fn redis_tells_texts_that_are_gone_or_of_no_document() {
     assert_eq!(text(&*store, "a"), None);
     let found = store.near(&[honest("new", 3).sketch], &rule(), 1).unwrap().remove(0);
     assert_eq!((found.matches[0].id.as_str(), found.matches[0].nearness.exact), ("a", false));
-    // The same document again brings its text along.
+    // An insertion of the same document stores its text again.
     assert_eq!(store.insert(&[honest("c", 20_000)]).unwrap(), [Insertion::Unchanged]);
     assert_eq!(store.insert(&[honest("a", 0)]).unwrap(), [Insertion::Replaced]);
     assert_eq!(told(false), []);
@@ -326,7 +330,8 @@ fn redis_takes_no_changed_byte_of_a_text_for_an_answer() {
     assert_eq!(text(&*store, "a"), Some(words(0..300)));
 }
 
-/// A record that names a text, cut anywhere and with any byte changed: an error, or another answer, and nothing else.
+/// A record that names a text, cut anywhere and with any byte changed: the answer is an error or
+/// another one, and no more happens.
 #[test]
 fn redis_tells_damage_of_records_that_name_texts() {
     let Some(server) = server() else { return };
@@ -361,7 +366,7 @@ fn redis_tells_damage_of_records_that_name_texts() {
     }
 }
 
-/// Texts that come with documents of an index that keeps none.
+/// Texts that come with documents, in an index that keeps none.
 #[test]
 fn redis_keeps_no_texts_unless_it_is_told() {
     let Some(server) = server() else { return };

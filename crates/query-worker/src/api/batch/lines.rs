@@ -1,26 +1,26 @@
-//! From the pieces that a network gives to the lines that a client sent.
+//! Splits the pieces of a body into lines.
 
 use crate::problem::Problem;
 
 /// A line that is not blank.
 pub(super) struct Line {
-    /// The first has 1. Blank ones count.
+    /// Number of the line, from 1; blank lines count.
     pub(super) number: u64,
-    /// Its bytes without the line break, or what is wrong with it.
+    /// Bytes without the line break, or the fault of the line.
     pub(super) content: Result<Vec<u8>, Problem>,
 }
 
 impl Line {
-    /// What it takes of memory, but for a constant.
+    /// Returns the bytes of memory of the line, up to a constant.
     pub(super) fn n_bytes(&self) -> usize {
         self.content.as_ref().map_or(0, Vec::len)
     }
 }
 
-/// Cuts pieces into lines, and holds what is left of the last.
+/// Splitter that holds the unfinished line.
 pub(super) struct Lines {
     begun: Vec<u8>,
-    /// Whether the line that has begun is too long already; what comes of it is dropped.
+    /// True if the unfinished line is too long; the rest of it is dropped.
     too_long: bool,
     line_bytes_max: usize,
     number: u64,
@@ -31,12 +31,12 @@ impl Lines {
         Self { begun: Vec::new(), too_long: false, line_bytes_max, number: 1 }
     }
 
-    /// That of the line that has begun.
+    /// Returns the number of the unfinished line.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// The lines that this piece ends.
+    /// Takes a piece; returns the lines that it completes.
     pub(super) fn push(&mut self, piece: &[u8]) -> Vec<Line> {
         let mut lines = Vec::new();
         for part in piece.split_inclusive(|&byte| byte == b'\n') {
@@ -57,7 +57,7 @@ impl Lines {
         lines
     }
 
-    /// Ends the line that has begun, which at the end of everything needs no line break.
+    /// Ends the unfinished line. The last line of a body needs no line break.
     pub(super) fn end(&mut self) -> Option<Line> {
         let content = std::mem::take(&mut self.begun);
         let number = self.number;
@@ -73,7 +73,7 @@ impl Lines {
 mod tests {
     use super::*;
 
-    /// However a text is cut into pieces, its lines are the same.
+    /// The lines of a text do not depend on its division into pieces.
     #[test]
     fn lines_do_not_depend_on_the_pieces() {
         let text = b"one\n\ntwo\r\n \n12345678\n123456789\nlast";

@@ -1,4 +1,4 @@
-//! The lines of a batch as they arrive, ahead of the calls that answer them.
+//! Lines of a batch as they arrive, ahead of the calls that answer them.
 
 use std::collections::VecDeque;
 
@@ -15,10 +15,10 @@ use crate::worker::{Stage, Worker};
 /// The most lines that go to the store in one call.
 const CALL_LINES_MAX: usize = 1024;
 
-/// Once this many bytes of lines wait, no more are read until a call has taken some.
+/// Bytes of waiting lines at which reading pauses until a call takes some.
 const READ_BYTES_MAX: usize = 1 << 20;
 
-/// So many bytes of a batch that is given up are read before its connection is closed.
+/// The most bytes read of a batch that is given up, before its connection is closed.
 const DROPPED_BYTES_MAX: usize = 256 << 20;
 
 /// A body of lines.
@@ -30,9 +30,9 @@ pub(super) struct Reading {
     n_ready_bytes: usize,
     limits: Limits,
     stage: watch::Receiver<Stage>,
-    /// When the line that is arriving must be whole. A byte now and then does not renew it.
+    /// Deadline of the line that is arriving. Single bytes do not extend it.
     until: Instant,
-    /// How the body ended, once it has.
+    /// End of the body, once it has ended.
     end: Option<Result<(), Problem>>,
 }
 
@@ -51,11 +51,12 @@ impl Reading {
         }
     }
 
-    /// The lines of the next call, waiting for one at least; what the body ended with, and where, after the last.
+    /// Returns the lines of the next call, after a wait for at least one. After the last line,
+    /// returns the end of the body with its line number.
     pub(super) async fn call(&mut self) -> Result<Vec<Line>, (u64, Result<(), Problem>)> {
         while self.ready.is_empty() {
             if let Some(end) = &self.end {
-                // Lines past the most that a batch may have are not counted.
+                // Lines past `batch_lines_max` do not count.
                 let last = self.limits.batch_lines_max.saturating_add(1);
                 return Err((self.lines.number().min(last), end.clone()));
             }
@@ -66,7 +67,7 @@ impl Reading {
         Ok(call)
     }
 
-    /// The number of the next line that no call has taken.
+    /// Returns the number of the next line that no call has taken.
     pub(super) fn next_number(&self) -> u64 {
         self.ready.front().map_or_else(|| self.lines.number(), |line| line.number)
     }
@@ -86,27 +87,27 @@ impl Reading {
         }
     }
 
-    /// Whether batches are to end between two lines.
+    /// Returns true if batches are to end between two lines.
     pub(super) fn is_ending(&self) -> bool {
         *self.stage.borrow() == Stage::Ending
     }
 
-    /// Whether there is more to read, and room for it.
+    /// Returns true if there is more to read, and room for it.
     pub(super) fn has_room(&self) -> bool {
         self.end.is_none() && self.ready.len() < CALL_LINES_MAX && self.n_ready_bytes < READ_BYTES_MAX
     }
 
-    /// The client has been answered, and may have waited for that.
+    /// Restarts the deadline: the client has been answered, and may have waited for the answer.
     pub(super) fn wait_anew(&mut self) {
         self.until = Instant::now() + self.limits.body_seconds_max;
     }
 
-    /// Waits for one more piece of the body, for any time while we work.
+    /// Waits for one more piece of the body, without a deadline, while the worker works.
     pub(super) async fn read_ahead(&mut self) {
         self.read(None).await;
     }
 
-    /// Waits for one more piece of the body. Nothing is lost where the caller does not wait to the end.
+    /// Waits for one more piece of the body. Cancelling loses no input.
     async fn read(&mut self, until: Option<Instant>) {
         let piece = async {
             match until {

@@ -1,4 +1,4 @@
-//! What differs between two texts, word by word; of Chinese, character by character.
+//! Differences between two texts, by words; in Chinese, by characters.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 use utoipa::ToSchema;
 
-/// How long to look for the fewest differences; past that they are found, but more of them.
+/// Longest search for the fewest differences; after that the result may have more than the fewest.
 const SEARCH_MAX: Duration = Duration::from_millis(500);
 
-/// Which text has it.
+/// The text that has a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Whose {
@@ -18,7 +18,8 @@ pub(super) enum Whose {
     Both,
 }
 
-/// Part of the texts. Those of `a` and `both` make the one text, those of `b` and `both` the other.
+/// Part of the texts. The stretches of `a` and `both` make the one text, those of `b` and `both`
+/// the other.
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = Stretch)]
 pub(super) struct Stretch {
@@ -27,7 +28,7 @@ pub(super) struct Stretch {
     text: String,
 }
 
-/// Both texts in stretches: where they differ, first what `a` has, then what `b` has.
+/// Splits both texts into stretches. At a difference the stretch of `a` comes before that of `b`.
 pub(super) fn stretches(a: &str, b: &str) -> Vec<Stretch> {
     let diff = TextDiff::configure().timeout(SEARCH_MAX).diff_unicode_words(a, b);
     let mut found = Stretches::default();
@@ -44,11 +45,11 @@ pub(super) fn stretches(a: &str, b: &str) -> Vec<Stretch> {
 #[derive(Default)]
 struct Stretches {
     done: Vec<Stretch>,
-    /// What differs since the last stretch of both.
+    /// Difference since the last common stretch.
     a: String,
     b: String,
-    /// Space that both have after that. With more that differs after it, it is part of one difference and no stretch of its
-    /// own: "two words" in place of "one phrase".
+    /// Common space after the difference. If a further difference follows, the space is part of one
+    /// difference and no stretch of its own: "two words" in place of "one phrase".
     space: String,
 }
 
@@ -101,7 +102,7 @@ mod tests {
 
     use super::*;
 
-    /// What only `a` has in brackets, what only `b` has in braces.
+    /// Marks the stretches of `a` alone with brackets, and those of `b` alone with braces.
     fn marked(a: &str, b: &str) -> String {
         let stretches = stretches(a, b);
         let text_of = |side| {
@@ -139,7 +140,7 @@ mod tests {
         }
     }
 
-    /// The fewest differences take time by their number and the length of the texts together.
+    /// The time to find the fewest differences grows with their number and the length of the texts.
     #[test]
     fn long_texts_of_other_words_take_no_longer_than_they_may() {
         let text = |step: u32| {

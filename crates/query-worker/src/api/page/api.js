@@ -1,10 +1,10 @@
-// The worker's API: requests, the key that they need, and what goes wrong in words.
+// Client of the worker's API: requests, their key, and failures in words.
 
 import { byId, bytes, el, utf8Length } from "./dom.js";
 
 const KEY = "pigeonhole.key";
 
-/** What went wrong, and what to do about it. */
+/** A failure, with its remedy. */
 export class Trouble extends Error {
   constructor(title, detail, { kind = "", id = "", again = false } = {}) {
     super(title);
@@ -12,7 +12,7 @@ export class Trouble extends Error {
   }
 }
 
-/** What to do about some kinds of problems, beside what the worker says. */
+/** Remedies for some kinds of problems, beyond the worker's own. */
 const ADVICE = {
   "no-features": "Words make a text comparable; give it some.",
   "wrong-scope": "Forget the key, at the top of this page, and use one with that scope.",
@@ -43,7 +43,7 @@ export function forgetKey() {
 
 let asking = null;
 
-/** Asks for a key, once for all requests that wait for one. False if none is given. */
+/** Asks the user for a key, once for all waiting requests. Resolves to false if none is given. */
 function askForKey(problem) {
   asking ??= new Promise((resolve) => {
     const [form, input] = [byId("key-form"), byId("key")];
@@ -63,7 +63,7 @@ function askForKey(problem) {
     form.onsubmit = (event) => {
       event.preventDefault();
       const key = input.value.trim();
-      // Nothing else can be sent in a header.
+      // A header carries no other characters.
       if (/^[\x21-\x7e]*$/.test(key)) return end(key);
       byId("key-reason").textContent = "A key has only ASCII letters, digits and signs. Were quotes or spaces pasted with it?";
     };
@@ -75,7 +75,10 @@ function askForKey(problem) {
   return asking;
 }
 
-/** Asks the worker, and for a key where it needs one. Throws a Trouble, or an AbortError where `signal` says so. */
+/**
+ * Asks the worker, and the user for a key if the worker requires one. Throws a Trouble, or an
+ * AbortError if `signal` aborts.
+ */
 export async function ask(method, path, body, signal) {
   for (;;) {
     const key = stored();
@@ -95,7 +98,7 @@ export async function ask(method, path, body, signal) {
     if (response.ok && answer) return answer;
     const trouble = troubleOf(response.status, answer);
     if (response.status !== 401) throw trouble;
-    // Another request may have got a new one meanwhile.
+    // Another request may have got a new key meanwhile.
     if (stored() !== key) continue;
     forgetKey();
     if (!(await askForKey(trouble))) throw trouble;
@@ -104,24 +107,24 @@ export async function ask(method, path, body, signal) {
 
 let known = null;
 
-/** What the index says of itself: as it is now, or as it was when this page first asked. */
+/** Returns the worker's description of the index: the current one, or the first of this page. */
 export async function index(isNow = false) {
   if (isNow || !known) known = await ask("GET", "v1/index");
   return known;
 }
 
-/** Whether the worker would take a text: a refused body may be cut off before the refusal can be read. */
+/** Throws if texts are too long: the worker may cut off a body before its refusal is read. */
 export async function checkLength(...texts) {
   const { text_bytes_max: most, body_bytes_max: body } = await index();
   const sizes = texts.map(utf8Length);
   const [longest, all] = [Math.max(...sizes), sizes.reduce((sum, size) => sum + size, 0)];
   if (longest > most) throw new Trouble("The text is too long", `It has ${bytes(longest)}, and this worker takes texts of ${bytes(most)} at most (--text-bytes-max).`, { kind: "text-too-long" });
-  // In JSON a character may take six bytes; most take no more than they are.
+  // In JSON a character may take six bytes; most take their UTF-8 length.
   const written = texts.reduce((sum, text) => sum + utf8Length(JSON.stringify(text)), 1000);
   if (written > body) throw new Trouble("The text is too long", `With ${bytes(all)} of text this request has more than the ${bytes(body)} that this worker takes (--body-bytes-max).`, { kind: "too-large" });
 }
 
-/** What went wrong, on the page. */
+/** Returns the element that shows a failure. */
 export function shown(error, again) {
   if (!(error instanceof Trouble)) throw error;
   const { title, detail, kind, id } = error;

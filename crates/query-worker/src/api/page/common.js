@@ -1,22 +1,22 @@
-// What two texts have in common, in words.
+// Similarity of two texts, in words.
 
 import { el, share } from "./dom.js";
 
-/** A bound on what they share. */
+/** Returns a bound on a share, in words. */
 export const isOrMore = (part) => (part === 1 ? "100 %" : `${Number((100 * part).toFixed(2))} % or more`);
 
-/** How much of each is in the other. */
+/** Returns the share of each text that the other contains, in words. */
 export function contained({ a, b }, [nameA, nameB]) {
   return `${share(a.share, 1)} of ${nameA} is in ${nameB}, and ${share(b.share, 1)} of ${nameB} in ${nameA}.`;
 }
 
-/** What runs of characters do not show: 1000 has the same as 10000. */
+/** Returns a note on differing numbers, which shared runs do not show: 1000 has those of 10000. */
 export const numbersNote = ({ numbers_differ: differ }) => (differ ? el("p", { class: "note" }, "The numbers in them differ.") : null);
 
-/** What two sides share: `compared` is an answer of /v1/compare. Nothing where it is not known. */
+/** Returns the similarity of two sides by an answer of /v1/compare; null if it is unknown. */
 export function inCommonPart(compared, names) {
   if (compared.similarity === null) return null;
-  // Only where both texts are at hand can they be counted.
+  // The worker compares numbers only in two given texts, which it then counts.
   const isCounted = compared.numbers_differ !== null;
   const how = isCounted ? "Counted in the texts" : "By the signatures, which estimate it for texts of more than 50 characters";
   return el("section", { class: "common" }, el("h3", {}, "In common"),

@@ -1,4 +1,4 @@
-// Compare: two texts beside each other, and whether the index would take the one for the other.
+// Compare: two texts beside each other, and the verdict of the index on them.
 
 import { ask, checkLength, index, shown } from "./api.js";
 import { contained, isOrMore, numbersNote } from "./common.js";
@@ -14,7 +14,7 @@ export function start() {
   onSend(byId("compare-form"), compare);
 }
 
-/** From when on the index takes texts for near-duplicates, and where that is not what it does with these. */
+/** Returns the bound of the index in words, and its verdict if that departs from the bound. */
 function rule(info, { similarity, min_similarity: least, is_near: isNear, distance, max_distance: most }) {
   if (least === null) return `${distanceWords(distance)}; this index takes texts for near-duplicates up to ${count(most, "bit")}.`;
   const said = `This index takes texts with ${isOrMore(least)} in common for near-duplicates.`;

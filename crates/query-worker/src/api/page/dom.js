@@ -1,6 +1,9 @@
-// Elements, and numbers as people read them. Texts become text nodes only, so that nothing in them is ever markup.
+// Elements, and numbers for people. Texts become text nodes only, so no text is ever markup.
 
-/** An element with attributes (`on…` are listeners, `false` and `undefined` leave one out) and children. */
+/**
+ * Returns an element with attributes and children. Attributes `on…` are listeners; `false` and
+ * `undefined` leave an attribute out.
+ */
 export function el(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -14,7 +17,7 @@ export function el(name, attributes = {}, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
-/** Has a screen reader say what happened. */
+/** Announces an event to screen readers. */
 export function announce(text) {
   byId("status").textContent = text;
 }
@@ -25,7 +28,7 @@ export const count = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one
 
 export const percent = (part) => `${(100 * part).toFixed(1)} %`;
 
-/** What two texts share, rounded down: only what is the same has 100 %. */
+/** Returns a share in percent, rounded down: only equal texts have 100 %. */
 export function share(part, digits = 0) {
   const scale = 10 ** digits;
   return `${(Math.floor(part * 100 * scale + 1e-6) / scale).toFixed(digits)} %`;
@@ -39,7 +42,7 @@ export function bytes(n) {
   return `${Number.isInteger(value) ? number(value) : value.toFixed(1)} ${units[unit - 1]}`;
 }
 
-/** The time of an insertion, by the clock of whoever looks. */
+/** Returns the time of an insertion, in the reader's time zone. */
 export function time(rfc3339) {
   const date = new Date(rfc3339);
   const shown = Number.isNaN(date.getTime())

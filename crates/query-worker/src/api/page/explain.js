@@ -1,4 +1,4 @@
-// Why two texts have the fingerprints that they have, and what differs in the letters.
+// Reasons for the fingerprints of two texts, and the differences of their characters.
 
 import { count, el, number, percent } from "./dom.js";
 
@@ -6,9 +6,9 @@ const BITS = 64;
 const ALL = [...Array(BITS).keys()].map((n) => BITS - 1 - n);
 const TERMS_SHOWN = 8;
 const HEAVIEST_SHOWN = 16;
-/** Rows of the table of bits that are shown at once: of texts that are far apart it has thirty. */
+/** Rows of the table of bits shown at once; for texts far apart the table has thirty. */
 const BITS_SHOWN = 8;
-/** Of a long stretch that both texts have, so many characters are shown at either end. */
+/** Characters shown at either end of a long stretch. */
 const CONTEXT = 120;
 /** Stretches shown at once. */
 const STRETCHES_SHOWN = 600;
@@ -39,7 +39,7 @@ export function blocks(tables) {
 
 const blockOf = (all, bit) => all.findIndex((block) => block.includes(bit)) + 1;
 
-/** In how many of the scheme's tables two fingerprints meet. */
+/** Returns the number of the scheme's tables in which two fingerprints meet. */
 function meetings(tables, bits) {
   const apart = bits.reduce((mask, bit) => mask | (1n << BigInt(bit)), 0n);
   return tables.filter((mask) => (BigInt(`0x${mask}`) & apart) === 0n).length;
@@ -48,7 +48,7 @@ function meetings(tables, bits) {
 export const distanceWords = (distance) =>
   distance === 0 ? "All 64 bits agree" : `${distance} of 64 bits ${distance === 1 ? "differs" : "differ"}`;
 
-/** All bits in a line, those that differ standing out, in the blocks of the scheme. */
+/** Returns all bits in a line, in the blocks of the scheme, with the differing bits marked. */
 export function strip(tables, bits) {
   const cells = blocks(tables).map((block) =>
     el("span", {}, block.map((bit) => el("i", { class: bits.includes(bit) ? "differs" : undefined }))));
@@ -56,7 +56,7 @@ export function strip(tables, bits) {
   return el("span", { class: "strip", role: "img", "aria-label": label, title: label }, cells);
 }
 
-/** Both fingerprints, digit above digit. The table of the bits says the same to those who do not see it. */
+/** Returns both fingerprints, digit above digit. Screen readers have the table of bits instead. */
 function digits(info, a, b, bits) {
   const [ofA, ofB] = [bitsOf(a), bitsOf(b)];
   const column = (bit) => {
@@ -80,14 +80,14 @@ const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const cell = (label, ...content) => el("td", { "data-label": capital(label) }, content);
 const decided = (value, margin) => (margin === null ? String(value) : `${value} by ${percent(margin)}`);
 
-/** Which terms carry a bit over: `compared` is an answer of /v1/compare about two texts. */
+/** Returns the terms that push a bit to either side, by an answer of /v1/compare on two texts. */
 function fromBoth(compared) {
   const byDifference = [...compared.terms].sort((s, t) => Math.abs(t.weight_a - t.weight_b) - Math.abs(s.weight_a - s.weight_b));
   const pushing = (side, bit) => byDifference.filter((term) => term[side].includes(bit)).map((term) => term.term);
   return (bit) => [pushing("towards_b", bit), pushing("towards_a", bit)];
 }
 
-/** Which terms of one text alone vote for its bit, and which against: `analyzed` is an answer of /v1/analyze. */
+/** Returns a text's terms that vote for its bit, and against it, by an answer of /v1/analyze. */
 function fromOne(analyzed) {
   const voting = (bit, value) => analyzed.terms.filter((term) => Number((BigInt(`0x${term.hash}`) >> BigInt(bit)) & 1n) === value).map((term) => term.term);
   return (bit, value) => [voting(bit, value), voting(bit, 1 - value)];
@@ -145,9 +145,9 @@ function termsPart(terms, [nameA, nameB]) {
     el("ul", { class: "weights" }, items));
 }
 
-/** What is behind that, for those who ask: the bits of the simhashes, and the terms that weigh most. Nothing where there are none. */
+/** Returns the details: the simhashes' bits, and the heaviest terms; null without simhashes. */
 export function whyPart(info, compared, analyzed, terms, names) {
-  // The first side is a text, so that it has terms where it has a simhash.
+  // The first side is a text, so it has terms if it has a simhash.
   if (compared.a.n_terms === null || compared.bits.length !== compared.distance) return null;
   const toggle = el("summary", {}, "Why: bits and terms ", el("span", { class: "quiet" }, distanceWords(compared.distance)));
   return el("details", { class: "why" }, toggle, bitsPart(info, compared, analyzed, names), termsPart(terms, names));
@@ -166,7 +166,7 @@ function folded(text, kind) {
 
 const TAGS = { a: "del", b: "ins", both: "span" };
 
-/** Both texts in one, with what differs marked. */
+/** Returns both texts in one, with the differences marked. */
 export function differencesPart(stretches, [nameA, nameB]) {
   const length = (side) => stretches.filter((stretch) => stretch.side === side).reduce((sum, { text }) => sum + [...text].length, 0);
   const places = stretches.filter(({ side }, n) => side !== "both" && (n === 0 || stretches[n - 1].side === "both")).length;

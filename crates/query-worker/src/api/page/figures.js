@@ -1,4 +1,4 @@
-// Index: what the index says of itself.
+// Index: the worker's description of the index.
 
 import { index, shown } from "./api.js";
 import { isOrMore } from "./common.js";
@@ -7,7 +7,7 @@ import { blocks } from "./explain.js";
 
 const SECONDS = [["week", 604800], ["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
 
-/** What documents are found by, by profile. */
+/** Features by which documents are found, by profile. */
 const FOUND_BY = { classic: "the bits of simhashes", minhash: "runs of characters", full: "the bits of simhashes, and runs of characters" };
 
 export function start() {

@@ -5,7 +5,7 @@ import { inCommonPart, isOrMore } from "./common.js";
 import { announce, byId, count, el, name, number, onSend, share, time } from "./dom.js";
 import { differencesPart, differing, distanceWords, strip, whyPart } from "./explain.js";
 
-/** The most that the worker lists. */
+/** The most matches that the worker lists. */
 const LIMIT = 1000;
 const SHOWN_AT_ONCE = 20;
 const TERMS = 1000;
@@ -13,7 +13,7 @@ const NAMES = ["your text", "the document"];
 
 let asked = null;
 
-/** How near documents are to be: as near as the index finds them, or nearer. */
+/** Fills in the choice of a bound on nearness: the bound of the index, or narrower ones. */
 export function setBounds({ min_similarity: least, max_distance: most }) {
   const label = byId("find-bound");
   if (!label.hidden) return;
@@ -30,7 +30,7 @@ export function setBounds({ min_similarity: least, max_distance: most }) {
   label.hidden = false;
 }
 
-/** The bound that is chosen, as a query has it, and in words. */
+/** Returns the chosen bound, as fields of a query and in words. */
 function chosen(info) {
   const bound = Number(byId("find-nearness").value);
   if (info.min_similarity !== null) return [{ min_similarity: bound }, `with ${isOrMore(bound)} in common`];
@@ -96,7 +96,7 @@ async function results(info, found) {
     const left = matches.length - shownSoFar;
     more.hidden = left === 0;
     more.textContent = `Show ${number(Math.min(left, SHOWN_AT_ONCE))} more of ${number(left)}`;
-    // The button goes on from where it was; whoever cannot see that is taken to what is new.
+    // The focus moves to the first new match, for users who do not see the list grow.
     if (!isFirst) next[0].querySelector("summary").focus();
   };
   more.addEventListener("click", () => show(false));
@@ -132,9 +132,9 @@ function matchItem(search, match) {
   return el("li", {}, details);
 }
 
-/** What there is to say of a match: all, where this worker has its text, else what the fingerprint says. */
+/** Explains a match: by its text if this worker has the text, else by its fingerprint. */
 async function explained(search, match) {
-  // To a browser these are steps in the path, also where they are encoded.
+  // Browsers take these for steps in the path, even encoded.
   if ([".", ".."].includes(match.id)) return withoutText(search, match, "A browser cannot ask for the text of a document of this id.");
   let kept;
   try {
@@ -168,7 +168,7 @@ async function withoutText(search, match, why) {
   return [inCommonPart(compared, NAMES), pasteBox(search, match, why), whyPart(search.info, compared, analyzed, terms, NAMES)];
 }
 
-/** A place for the text that the worker has not. */
+/** Returns a box to paste the text that the worker does not have. */
 function pasteBox(search, match, why) {
   const area = el("textarea", { rows: "4", dir: "auto", spellcheck: "false", "aria-label": `The text of ${match.id}` });
   const said = el("div", { "aria-live": "polite" });

@@ -1,4 +1,4 @@
-// The page: its tabs, and what stands at its top.
+// The page: its tabs, and its header.
 
 import { forgetKey, index } from "./page/api.js";
 import { announce, byId, bytes, count, utf8Length } from "./page/dom.js";
@@ -41,7 +41,7 @@ for (const area of document.querySelectorAll("textarea")) {
     size.textContent = area.value ? `${count([...area.value].length, "character")}, ${bytes(utf8Length(area.value))}` : "";
   };
   area.addEventListener("input", show);
-  // A browser that comes back to the page has what was typed before.
+  // A browser that returns to the page restores the typed text.
   show();
 }
 
@@ -55,7 +55,7 @@ compare.start();
 figures.start();
 select(ofAddress(), { remember: false });
 
-// What the worker says of its index fills in what the forms need; whatever is wrong is said by what is asked first.
+// The forms need the description of the index. A failure here is shown by the first request.
 index().then((info) => {
   byId("where").textContent = info.store;
   find.setBounds(info);
