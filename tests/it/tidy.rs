@@ -3,6 +3,7 @@
 
 mod arguments;
 mod paths;
+mod prose;
 mod rooms;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +19,7 @@ use crate::support::root;
 
 /// The allowed dependencies between crates, to build, to run or to test. A new edge is a decision
 /// about the design, not a detail: change `README.md` with it.
-const EDGES: [(&str, &[&str]); 19] = [
+const EDGES: [(&str, &[&str]); 17] = [
     ("pigeonhole-simhash", &[]),
     ("pigeonhole-minhash", &[]),
     ("pigeonhole-features", &["pigeonhole-minhash", "pigeonhole-simhash"]),
@@ -51,9 +52,18 @@ const EDGES: [(&str, &[&str]); 19] = [
             "pigeonhole-store-redis",
         ],
     ),
-    ("manual", &[]),
-    ("page", &[]),
-    ("program", &[]),
+    // The flags of the programs become options of these.
+    (
+        "program",
+        &[
+            "pigeonhole-corpus",
+            "pigeonhole-engine",
+            "pigeonhole-features",
+            "pigeonhole-index",
+            "pigeonhole-minhash",
+            "pigeonhole-simhash",
+        ],
+    ),
     // `store-hbase` for the rows of bulk loads, which no other store has.
     (
         "indexer",
@@ -62,8 +72,6 @@ const EDGES: [(&str, &[&str]); 19] = [
             "pigeonhole-engine",
             "pigeonhole-features",
             "pigeonhole-index",
-            "manual",
-            "page",
             "program",
             "pigeonhole-minhash",
             "pigeonhole-simhash",
@@ -76,7 +84,6 @@ const EDGES: [(&str, &[&str]); 19] = [
             "pigeonhole-engine",
             "pigeonhole-features",
             "pigeonhole-index",
-            "manual",
             "pigeonhole-minhash",
             "program",
             "pigeonhole-simhash",
@@ -90,9 +97,7 @@ const EDGES: [(&str, &[&str]); 19] = [
             "pigeonhole-evaluation",
             "pigeonhole-features",
             "pigeonhole-index",
-            "manual",
             "pigeonhole-minhash",
-            "page",
             "program",
             "pigeonhole-simhash",
             "pigeonhole-tables",
@@ -117,7 +122,7 @@ const EDGES: [(&str, &[&str]); 19] = [
 
 /// The crates whose rooms, the files and folders right below `src`, name each other without a
 /// circle.
-const WITHOUT_CIRCLES: [&str; 14] = [
+const WITHOUT_CIRCLES: [&str; 12] = [
     "simhash",
     "minhash",
     "tables",
@@ -126,8 +131,6 @@ const WITHOUT_CIRCLES: [&str; 14] = [
     "index",
     "corpus",
     "engine",
-    "manual",
-    "page",
     "program",
     "indexer",
     "pigeonhole",

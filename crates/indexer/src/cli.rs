@@ -14,8 +14,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use corpus::FieldPath;
 use engine::dedup::KnownIds;
 use minhash::Similarity;
-use program::flags::RecipeArgs;
-use program::flags::StoreArgs;
+use program::flags::{RecipeArgs, StoreArgs};
 use program::settings;
 
 use self::carry::{ExportArgs, ImportArgs, ReindexArgs};

@@ -1,16 +1,13 @@
-//! Which index a command works with, and by which recipe: how both are asked for, and how the index is opened.
+//! The index of a command with its recipe: the request for both, and its opening.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
 use engine::{Engine, Extractor, Options};
-use program::flags::StoreArgs;
-// What the libraries take from a command line is plain data here. Who fills it in is the room of the command line.
+use features::{Dictionaries, Recipe};
 use index::{ErrorKind, Index, Metadata, Mode, OpenOptions, Profile, Retention, TextKeeping};
 use minhash::Similarity;
-pub(crate) use program::flags::BuiltArgs as BuiltOptions;
-pub(crate) use program::flags::RecipeArgs as RecipeOptions;
 use serde::Serialize;
 use simhash::Distance;
 use store_hbase::BulkLoad;
@@ -18,14 +15,23 @@ use store_hbase::BulkLoad;
 use crate::journal::values;
 use crate::progress::complain;
 
-/// The index, and what it is made like where there is none.
+/// The request for an index.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StoreOptions {
-    pub(crate) store: StoreArgs,
-    pub(crate) recipe: RecipeOptions,
+    /// The URL, if one was given.
+    pub(crate) uri: Option<String>,
+    /// Attributes of the index. The mode is that of each opening.
+    pub(crate) options: Options,
 }
 
-/// What is asked of an index, and what of it a job with a journal is held to.
+/// A recipe to follow without an index.
+#[derive(Debug)]
+pub(crate) struct RecipeOptions {
+    pub(crate) recipe: Recipe,
+    pub(crate) dictionaries: Dictionaries,
+}
+
+/// The part of a request that a job with a journal is held to.
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Asked {
@@ -35,7 +41,7 @@ pub(crate) struct Asked {
     profile: Option<&'static str>,
     verify: Option<bool>,
     min_similarity: Option<f64>,
-    /// Written down where it was asked for, which journals of before do not know.
+    /// Written down only if given: older journals lack the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     texts: Option<&'static str>,
     /// As `texts`.
@@ -44,23 +50,23 @@ pub(crate) struct Asked {
     /// As `texts`.
     #[serde(skip_serializing_if = "Option::is_none")]
     keyed: Option<bool>,
-    /// As `texts`: what tells it from another.
+    /// As `texts`; the name of the key.
     #[serde(skip_serializing_if = "Option::is_none")]
     key_file: Option<String>,
     #[serde(serialize_with = "values::shown")]
     retain: Option<Retention>,
-    /// With the digests of the dictionaries, which may lie elsewhere the next time.
+    /// With the digests of the dictionaries, whose files may have moved at the next run.
     #[serde(rename = "the recipe")]
     recipe: BTreeMap<String, String>,
 }
 
-/// Opens an index that is there, whatever it is; `insisted` are fields of its recipe that must be so.
+/// Opens an existing index, which must agree with the fields `insisted` of its recipe.
 pub(crate) fn open_existing(uri: &str, insisted: BTreeMap<String, String>) -> anyhow::Result<Index> {
     let options = OpenOptions { mode: Mode::MustExist, recipe: insisted, ..OpenOptions::default() };
     engine::open_index(uri, &options).with_context(|| format!("failed to open index `{uri}`"))
 }
 
-/// The end of the line about a new index: whether others can read in it what its documents say.
+/// The end of the line about a new index: says if the index keeps texts, which its readers can read.
 pub(crate) fn about_texts(new: &Metadata) -> &'static str {
     match (new.texts, new.min_similarity) {
         (TextKeeping::Zstd, _) => "; it keeps the texts of its documents, --texts none leaves them out",
@@ -69,7 +75,7 @@ pub(crate) fn about_texts(new: &Metadata) -> &'static str {
     }
 }
 
-/// Refuses an index that is gone when the program ends.
+/// Refuses an index that ends with the program.
 pub(crate) fn check_outlives(uri: &str) -> anyhow::Result<()> {
     ensure!(
         engine::outlives_process(uri),
@@ -79,18 +85,15 @@ pub(crate) fn check_outlives(uri: &str) -> anyhow::Result<()> {
 }
 
 impl StoreOptions {
-    /// Whether nothing that is asked for rules out that texts are counted.
+    /// Returns true if nothing in the request excludes counts over texts.
     pub(crate) fn may_count(&self) -> bool {
-        let asked = self.store.open_options(Mode::MustExist, BTreeMap::new(), BTreeMap::new());
-        asked.verify != Some(false) && asked.texts != Some(TextKeeping::None)
+        self.options.verify != Some(false) && self.options.texts != Some(TextKeeping::None)
     }
 
-    /// What is asked of the index.
-    pub(crate) fn asked(&self) -> anyhow::Result<Asked> {
-        let Self { store, recipe } = self;
-        let explicit = recipe.explicit_fields(&recipe.dictionaries()?);
-        // Each is named, so that none can be added without a thought about journals. How far the clock is believed
-        // decides only whether the job goes on, and what a new index gets by default follows from what is asked for.
+    /// The part of the request for a journal.
+    pub(crate) fn asked(&self) -> Asked {
+        // Each field is named, so that a new one cannot be forgotten here. The trust in the clock
+        // decides only if the job goes on, and the defaults of a new index follow from the request.
         let OpenOptions {
             mode: _,
             scheme,
@@ -107,9 +110,9 @@ impl StoreOptions {
             clock_ahead_max: _,
             recipe,
             recipe_default: _,
-        } = store.open_options(Mode::CreateIfMissing, explicit, BTreeMap::new());
-        Ok(Asked {
-            store: store.uri().map(str::to_owned),
+        } = self.options.open_options();
+        Asked {
+            store: self.uri.clone(),
             scheme,
             max_distance: max_distance.map(Distance::as_bits),
             profile: profile.map(Profile::name),
@@ -121,22 +124,22 @@ impl StoreOptions {
             key_file: key.map(|key| key.to_string()),
             retain,
             recipe,
-        })
+        }
     }
 
-    /// Where the index is, if that was said.
+    /// The URL of the index, if one was given.
     pub(crate) fn uri(&self) -> Option<&str> {
-        self.store.uri()
+        self.uri.as_deref()
     }
 
-    /// Opens the index at `uri`, or where the mode allows creates it as the options say, and builds what its
-    /// recipe needs. That a new index is made is said unless `is_quiet`: a slip in its name would go unseen, and all
-    /// that the index that was meant knows be taken for new.
+    /// Opens the index at `uri`, or creates it if the mode allows, and builds the extractor of its
+    /// recipe. Reports a new index unless `is_quiet`: a slip in the name would otherwise go unseen,
+    /// and all documents of the intended index would count as new.
     pub(crate) fn open_or_make(&self, uri: &str, mode: Mode, is_quiet: bool) -> anyhow::Result<Engine> {
         self.open(uri, mode, is_quiet, |options| options)
     }
 
-    /// The same, for documents that come without their texts: a new index keeps none unless that is asked for.
+    /// The same, for documents without texts: a new index keeps none unless texts are requested.
     pub(crate) fn open_without_texts(&self, uri: &str, mode: Mode, is_quiet: bool) -> anyhow::Result<Engine> {
         self.open(uri, mode, is_quiet, |options| Options { without_texts: true, ..options })
     }
@@ -152,6 +155,10 @@ impl StoreOptions {
         self.open(uri, mode, is_quiet, |options| Options { spool: spool.map(Path::to_owned), ..options })
     }
 
+    fn at(&self, mode: Mode) -> Options {
+        Options { mode, ..self.options.clone() }
+    }
+
     fn open(
         &self,
         uri: &str,
@@ -159,7 +166,7 @@ impl StoreOptions {
         is_quiet: bool,
         with: impl FnOnce(Options) -> Options,
     ) -> anyhow::Result<Engine> {
-        let engine = Engine::open(uri, &with(self.store.options(mode, &self.recipe)?))?;
+        let engine = Engine::open(uri, &with(self.at(mode)))?;
         if engine.was_made() && !is_quiet {
             let texts = about_texts(engine.index().metadata());
             complain(format_args!("there was no index at {uri}: a new one is made{texts}"));
@@ -167,22 +174,22 @@ impl StoreOptions {
         Ok(engine)
     }
 
-    /// What an index at `uri` says of itself once it is made; none where there is one already.
+    /// The metadata of the index that would be made at `uri`; `None` if there is one already.
     pub(crate) fn of_new(&self, uri: &str) -> anyhow::Result<Option<Metadata>> {
         let existing = OpenOptions { mode: Mode::MustExist, ..OpenOptions::default() };
         match engine::open_index(uri, &existing) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                let options = self.store.options(Mode::CreateIfMissing, &self.recipe)?;
-                Ok(Some(options.open_options().new_metadata()?))
+                Ok(Some(self.at(Mode::CreateIfMissing).open_options().new_metadata()?))
             }
-            // The command opens it later, and says then what is wrong.
+            // The command opens it later, and reports the error then.
             _ => Ok(None),
         }
     }
 
-    /// Begins a bulk load into the index at `uri`, or into a new one, and builds what its recipe needs.
+    /// Begins a bulk load into the index at `uri`, or into a new one, and builds the extractor of its
+    /// recipe.
     pub(crate) fn load(&self, uri: &str) -> anyhow::Result<(BulkLoad, Extractor)> {
-        let options = self.store.options(Mode::CreateIfMissing, &self.recipe)?;
+        let options = self.at(Mode::CreateIfMissing);
         options.check()?;
         let load = BulkLoad::begin(uri, &options.open_options())
             .with_context(|| format!("failed to open index `{uri}`"))?;

@@ -8,11 +8,7 @@ use regex::Regex;
 use crate::support::root;
 
 /// Pages, and a word of the part with paths.
-const MAPS: [(&str, &str); 3] = [
-    ("README.md", "\n## Code map\n"),
-    ("README.zh-CN.md", "| `crates/features/src/document_frequencies/`"),
-    ("ARCHITECTURE.md", "\n## Seams\n"),
-];
+const MAPS: [(&str, &str); 2] = [("ARCHITECTURE.md", "\n## Seams\n"), ("ARCHITECTURE.md", "\n## Code map\n")];
 
 /// Returns the part of a page, between headings, that contains a word.
 fn part<'a>(page: &'a str, word: &str) -> &'a str {
@@ -61,10 +57,16 @@ fn found(folder: &Path, path: &str) -> Vec<PathBuf> {
 /// Returns the paths of a line that lead nowhere. A path is below the root, below `crates`, or
 /// beside or above the paths named before in the line.
 fn lost(line: &str) -> Vec<String> {
+    lost_below(&[root().to_owned(), root().join("crates")], line)
+}
+
+/// Returns the paths of a line that lead nowhere, neither below these folders nor beside or above
+/// the paths named before in the line.
+fn lost_below(folders: &[PathBuf], line: &str) -> Vec<String> {
     let mut before: Vec<PathBuf> = Vec::new();
     let mut lost = Vec::new();
     for path in named(line) {
-        let places = [root().to_owned(), root().join("crates")].into_iter();
+        let places = folders.iter().cloned();
         let beside =
             before.iter().flat_map(|before| before.ancestors().take_while(|folder| *folder != root()));
         let places: Vec<PathBuf> = places.chain(beside.map(Path::to_owned)).collect();
@@ -86,6 +88,28 @@ fn maps_lead_somewhere() {
         let lost: Vec<String> = part.lines().flat_map(lost).collect();
         assert!(lost.is_empty(), "{page} names what is not there: {lost:?}");
     }
+}
+
+/// The first cells of the table of files in a crate's page.
+fn files(page: &str) -> impl Iterator<Item = &str> {
+    let rows = page.lines().skip_while(|line| !line.starts_with("| file |")).skip(2);
+    rows.take_while(|line| line.starts_with('|')).filter_map(|line| line.split('|').nth(1))
+}
+
+#[test]
+fn tables_of_files_lead_somewhere() {
+    let mut lost = Vec::new();
+    let mut n_tables = 0;
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let folder = entry.unwrap().path();
+        let Ok(page) = fs::read_to_string(folder.join("README.md")) else { continue };
+        let folders = [folder.join("src"), folder.clone()];
+        n_tables += usize::from(files(&page).next().is_some());
+        let of_page = files(&page).flat_map(|cell| lost_below(&folders, cell));
+        lost.extend(of_page.map(|path| format!("{}: {path}", folder.display())));
+    }
+    assert!(n_tables > 8, "only {n_tables} tables were found");
+    assert!(lost.is_empty(), "these pages name files that are not there: {lost:#?}");
 }
 
 #[test]

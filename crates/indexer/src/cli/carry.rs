@@ -1,19 +1,21 @@
 //! What may be asked of the commands that carry indexes over.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
 use corpus::{Digits, FieldPath, GivenFields};
-use program::flags::RecipeArgs;
-use program::flags::{BuiltArgs, PlaceArgs, StoreArgs, UriParser};
-use program::flags::{FileArgs, RecordArgs, TextlessArgs};
+use index::Mode;
+use program::flags::{
+    BuiltArgs, FileArgs, PlaceArgs, RecipeArgs, RecordArgs, StoreArgs, TextlessArgs, UriParser,
+};
 
+use super::options::store_options;
 use super::run::{JournalArgs, RunArgs, SourceArgs};
 use super::values::path_for;
 use crate::commands::{BulkRowsOptions, ExportOptions, IndexOptions, ReindexOptions, Task};
 use crate::job::JobOptions;
-use crate::opening::StoreOptions;
 use crate::output::Role;
 
 #[derive(Debug, Args)]
@@ -125,7 +127,10 @@ impl ReindexArgs {
     pub(super) fn options(self) -> anyhow::Result<ReindexOptions> {
         let Self { old, new, files, records, run, built, recipe } = self;
         let job = run.job(|ids| files.options(records, ids), None)?;
-        Ok(ReindexOptions { old, new, built, recipe, job })
+        let dictionaries = recipe.dictionaries()?;
+        let insisted = recipe.explicit_fields(&dictionaries);
+        let asked = built.open_options(Mode::CreateIfMissing, BTreeMap::new(), BTreeMap::new());
+        Ok(ReindexOptions { old, new, asked, insisted, dictionaries, job })
     }
 }
 
@@ -134,7 +139,7 @@ impl ImportArgs {
         let Self { files, records, given, run, source, store, recipe, journal, rows } = self;
         let job = run.job(|ids| files.options(records, ids), Some(source))?;
         let job = JobOptions { given: Some(given.fields()), ..job };
-        let store = StoreOptions { store, recipe };
+        let store = store_options(&store, &recipe)?;
         Ok(match rows {
             Some(rows) => Task::BulkRows(BulkRowsOptions { job, store, rows }),
             None => Task::Index(IndexOptions { job, store, journal: journal.options() }),

@@ -4,9 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use corpus::FieldPath;
-use program::flags::RecipeArgs;
-use program::flags::RecordArgs;
-use program::flags::StoreArgs;
+use program::flags::{RecipeArgs, RecordArgs, StoreArgs};
 
 use super::{SourceArgs, WorkArgs};
 use crate::output::ResultsFormat;

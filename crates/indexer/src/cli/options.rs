@@ -1,5 +1,5 @@
-//! From arguments to options, which are what the commands know: here only both are known. What can be refused without
-//! looking at a file is refused here.
+//! Conversion of arguments to options. Commands know only options; this module knows both, and
+//! refuses bad combinations of arguments.
 
 use std::env::{self, VarError};
 use std::time::Duration;
@@ -8,7 +8,8 @@ use anyhow::{Context, anyhow, ensure};
 use corpus::InputOptions;
 use engine::dedup::KnownIds;
 use features::Weights;
-use program::flags::IdArgs;
+use index::Mode;
+use program::flags::{IdArgs, RecipeArgs, StoreArgs};
 
 use super::{
     BulkRowsArgs, CollectArgs, Command, CountingArgs, DedupArgs, FingerprintArgs, IdfArgs, IdfMergeArgs,
@@ -35,7 +36,7 @@ impl Command {
             Self::Index(args) => Task::Index(args.options()?),
             Self::BulkRows(args) => Task::BulkRows(args.options()?),
             Self::Dedup(args) => Task::Dedup(Box::new(args.options()?)),
-            Self::Collect(args) => Task::Collect(Box::new(args.options())),
+            Self::Collect(args) => Task::Collect(Box::new(args.options()?)),
             Self::Export(args) => Task::Export(args.options()?),
             Self::Import(args) => args.task()?,
             Self::Reindex(args) => Task::Reindex(Box::new(args.options()?)),
@@ -47,9 +48,21 @@ impl Command {
     }
 }
 
+/// The request for an index, with the dictionaries that the arguments name.
+pub(super) fn store_options(store: &StoreArgs, recipe: &RecipeArgs) -> anyhow::Result<StoreOptions> {
+    let options = store.options(Mode::CreateIfMissing, recipe)?;
+    Ok(StoreOptions { uri: store.uri().map(str::to_owned), options })
+}
+
+fn recipe_options(recipe: &RecipeArgs) -> anyhow::Result<RecipeOptions> {
+    let dictionaries = recipe.dictionaries()?;
+    Ok(RecipeOptions { recipe: recipe.recipe(&dictionaries), dictionaries })
+}
+
 impl FingerprintArgs {
     fn options(self) -> anyhow::Result<FingerprintOptions> {
-        Ok(FingerprintOptions { job: self.input.job(None)?, recipe: self.recipe })
+        let (job, recipe) = (self.input.job(None)?, recipe_options(&self.recipe)?);
+        Ok(FingerprintOptions { job, recipe })
     }
 }
 
@@ -57,14 +70,15 @@ impl IndexArgs {
     fn options(self) -> anyhow::Result<IndexOptions> {
         let Self { input, source, store, recipe, journal } = self;
         let job = input.job(Some(source))?;
-        Ok(IndexOptions { job, store: StoreOptions { store, recipe }, journal: journal.options() })
+        Ok(IndexOptions { job, store: store_options(&store, &recipe)?, journal: journal.options() })
     }
 }
 
 impl BulkRowsArgs {
     fn options(self) -> anyhow::Result<BulkRowsOptions> {
         let Self { input, source, store, recipe, rows } = self;
-        Ok(BulkRowsOptions { job: input.job(Some(source))?, store: StoreOptions { store, recipe }, rows })
+        let (job, store) = (input.job(Some(source))?, store_options(&store, &recipe)?);
+        Ok(BulkRowsOptions { job, store, rows })
     }
 }
 
@@ -115,7 +129,7 @@ impl DedupArgs {
             "--pairs are made of what one run has seen, and a job with a journal may take several; leave one of \
              them out"
         );
-        let store = StoreOptions { store, recipe };
+        let store = store_options(&store, &recipe)?;
         ensure!(
             known_ids == KnownIds::Keep || store.uri().is_some_and(engine::outlives_process),
             "--known-ids {known_ids} is about ids that an index has from an earlier run; name that index with --store, or leave \
@@ -160,7 +174,7 @@ impl DedupArgs {
 }
 
 impl CollectArgs {
-    fn options(self) -> CollectOptions {
+    fn options(self) -> anyhow::Result<CollectOptions> {
         let Self {
             watch,
             results,
@@ -176,7 +190,7 @@ impl CollectArgs {
             store,
             recipe,
         } = self;
-        CollectOptions {
+        Ok(CollectOptions {
             watch,
             results,
             results_format,
@@ -189,16 +203,17 @@ impl CollectArgs {
             quiet: work.quiet,
             records: records.options(),
             source: source.options(),
-            store: StoreOptions { store, recipe },
-        }
+            store: store_options(&store, &recipe)?,
+        })
     }
 }
 
 impl IdfArgs {
     fn options(self) -> anyhow::Result<IdfOptions> {
         let Self { input, terms, counting, min_df, memory_bytes_max } = self;
-        // No weights: those are what is going to be counted.
-        let recipe = RecipeOptions { terms, weights: Some(Weights::Uniform), ..RecipeOptions::default() };
+        // No weights: the counts become the weights.
+        let recipe = RecipeArgs { terms, weights: Some(Weights::Uniform), ..RecipeArgs::default() };
+        let recipe = recipe_options(&recipe)?;
         let (job, counting) = (input.job(None)?, counting.options());
         Ok(IdfOptions { job, recipe, counting, min_df, memory_bytes_max })
     }

@@ -90,7 +90,7 @@ impl CollectOptions {
         job: &JobOptions,
         journal: &JournalOptions,
     ) -> anyhow::Result<Description> {
-        Description::new("collect").with(self)?.with(job)?.with(journal)?.with(&self.store.asked()?)
+        Description::new("collect").with(self)?.with(job)?.with(journal)?.with(&self.store.asked())
     }
 }
 

@@ -21,8 +21,8 @@ pub(crate) struct FingerprintOptions {
 
 pub(super) fn run(options: &FingerprintOptions) -> anyhow::Result<Report> {
     let job = Job::new(&options.job, &[Path::new(STDOUT)], None, None)?;
-    let dictionaries = options.recipe.dictionaries()?;
-    let extractor = Extractor::from(Fingerprinter::new(options.recipe.recipe(&dictionaries), &dictionaries)?);
+    let RecipeOptions { recipe, dictionaries } = &options.recipe;
+    let extractor = Extractor::from(Fingerprinter::new(recipe.clone(), dictionaries)?);
     let mut sink =
         Lines { stdout: Output::create(Path::new(STDOUT))?, n_fingerprinted: 0, n_without_features: 0 };
     let report = job.run(Some(&extractor), Wanted::default(), &mut sink)?;

@@ -39,12 +39,11 @@ pub(crate) struct CountingOptions {
 pub(super) fn run(options: &IdfOptions) -> anyhow::Result<Report> {
     let output = &options.counting.output;
     let job = Job::new(&options.job, &[output], None, None)?;
-    let dictionaries = options.recipe.dictionaries()?;
-    let recipe = options.recipe.recipe(&dictionaries);
-    let extractor = Extractor::from(Fingerprinter::new(recipe.clone(), &dictionaries)?);
+    let RecipeOptions { recipe, dictionaries } = &options.recipe;
+    let extractor = Extractor::from(Fingerprinter::new(recipe.clone(), dictionaries)?);
     let min_df = options.min_df.unwrap_or(if job.has_part() { 1 } else { MIN_DF });
     let mut sink = Counting {
-        recipe,
+        recipe: recipe.clone(),
         target: Some(Target::create(output, min_df)?),
         table: TermTable::default(),
         n_in_table: 0,

@@ -45,7 +45,7 @@ impl IndexOptions {
     pub(crate) fn description(&self) -> anyhow::Result<Description> {
         // Records with features make another job.
         let command = if self.job.given.is_some() { "import" } else { "index" };
-        Description::new(command).with(self)?.with(&self.store.asked()?)
+        Description::new(command).with(self)?.with(&self.store.asked())
     }
 }
 

@@ -10,14 +10,15 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use engine::{Buffers, Extractor};
+use features::Dictionaries;
 use index::{
-    Cursor, Document, DocumentId, Features, Index, Insertion, Metadata, Mode, NewDocument, OpenOptions,
+    Cursor, Document, DocumentId, Features, Index, Insertion, Metadata, NewDocument, OpenOptions,
     StoredDocument, Text, TextKeeping,
 };
 
 use crate::job::{Job, JobOptions, refuse_remote};
 use crate::numbers::Grouped;
-use crate::opening::{BuiltOptions, RecipeOptions, about_texts, check_outlives, open_existing};
+use crate::opening::{about_texts, check_outlives, open_existing};
 use crate::output::{place_of, print_to_stdout};
 use crate::progress::{Scanned, complain};
 use crate::rejects::Rejects;
@@ -38,9 +39,11 @@ pub(crate) struct ReindexOptions {
     pub(crate) old: String,
     pub(crate) new: String,
     /// Requested attributes of the new index; missing ones are those of the old index.
-    pub(crate) built: BuiltOptions,
-    /// Expected recipe of the old index, and its dictionaries.
-    pub(crate) recipe: RecipeOptions,
+    pub(crate) asked: OpenOptions,
+    /// Expected fields in the recipe of the old index.
+    pub(crate) insisted: BTreeMap<String, String>,
+    /// The dictionaries of that recipe.
+    pub(crate) dictionaries: Dictionaries,
     /// The inputs to read, if there are any.
     pub(crate) job: JobOptions,
 }
@@ -62,9 +65,8 @@ pub(super) fn run(options: &ReindexOptions) -> anyhow::Result<u64> {
     ensure!(old_uri != new_uri && !is_same_place, SAME);
     // Invalid inputs are refused before the new index is made.
     let inputs = options.has_inputs().then(|| Job::new(job, &[], Some(new_uri), None)).transpose()?;
-    let insisted = options.recipe.explicit_fields(&options.recipe.dictionaries()?);
-    let old = open_existing(old_uri, insisted)?;
-    let asked = options.built.open_options(Mode::CreateIfMissing, BTreeMap::new(), BTreeMap::new());
+    let old = open_existing(old_uri, options.insisted.clone())?;
+    let asked = options.asked.clone();
     let comes_with_texts = keeps_texts(old.metadata()) || inputs.is_some();
     let texts_default = if comes_with_texts { engine::texts_default(new_uri) } else { TextKeeping::None };
     let make = OpenOptions { texts_default, ..like::options(asked.clone(), old.metadata()) };
@@ -82,7 +84,7 @@ pub(super) fn run(options: &ReindexOptions) -> anyhow::Result<u64> {
         bail!("{lack}");
     }
     let extractor = (inputs.is_some() || lack.is_some())
-        .then(|| anew::extractor(&options.recipe, old.metadata(), &metadata));
+        .then(|| anew::extractor(&options.dictionaries, old.metadata(), &metadata));
     let extractor = extractor.transpose()?;
     let new = match existing {
         Some(new) => new,

@@ -70,6 +70,6 @@ fn is_usual(known_ids: &KnownIds) -> bool {
 impl DedupOptions {
     /// The description of the job for a journal.
     pub(crate) fn description(&self) -> anyhow::Result<Description> {
-        Description::new("dedup").with(self)?.with(&self.store.asked()?)
+        Description::new("dedup").with(self)?.with(&self.store.asked())
     }
 }

@@ -5,20 +5,24 @@ use std::sync::Arc;
 use anyhow::Context;
 use corpus::Origin;
 use engine::Extractor;
+use features::Dictionaries;
 use index::{DocumentId, Features, Index, Metadata, NewDocument};
 
 use super::{BATCH, Carried, FromInputs, missing};
 use crate::job::{Job, Sink};
-use crate::opening::RecipeOptions;
 use crate::pipeline::{Fingerprinted, Item, Wanted};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Indexed};
 use crate::shard::Shard;
 
 /// The extractor of the features that the new index needs, by the recipe of the old one.
-pub(super) fn extractor(recipe: &RecipeOptions, old: &Metadata, new: &Metadata) -> anyhow::Result<Extractor> {
+pub(super) fn extractor(
+    dictionaries: &Dictionaries,
+    old: &Metadata,
+    new: &Metadata,
+) -> anyhow::Result<Extractor> {
     let new = Metadata { recipe: old.recipe.clone(), ..new.clone() };
-    Extractor::of_index(&new, &recipe.dictionaries()?).context("failed to build the recipe of the old index")
+    Extractor::of_index(&new, dictionaries).context("failed to build the recipe of the old index")
 }
 
 pub(super) fn run(
