@@ -36,7 +36,7 @@ mod pipeline;
 mod spool;
 mod uri;
 
-/// Runs what the README shows.
+/// Runs the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -36,6 +36,11 @@ pub mod shingles;
 mod terms;
 mod weight;
 
+/// Runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use analysis::{Analysis, Term};
 pub use choices::Choices;
 pub use comparison::{ComparedTerm, Comparison, Push};

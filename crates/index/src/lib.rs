@@ -36,6 +36,11 @@ pub mod testsuite;
 mod text;
 mod time;
 
+/// Runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use cells::{Cell, Segments};
 pub use document::{
     Document, DocumentId, Insertion, InvalidDocumentId, MAX_ID_BYTES, Match, NearDocuments, Neighbours,

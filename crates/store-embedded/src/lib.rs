@@ -41,6 +41,11 @@ use index::{
     Result, Rule, Selection, Sketch, Status, Store, StoredDocument, Text, WriteMark,
 };
 
+/// Runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use self::uri::EmbeddedUri;
 
 use self::environment::Environment;

@@ -59,6 +59,11 @@ mod write;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
+/// Runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use self::bulk::{BulkLoad, Standing};
 use self::counters::Counters;
 use self::documents::to_stored_document;

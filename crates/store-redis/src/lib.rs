@@ -35,6 +35,11 @@ use self::answers::{Written, unexpected};
 use self::layout::{Keys, decode_id, decode_record};
 use self::scripts::{Begun, New, Scripts};
 use self::server::{Server, Waits};
+/// Runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use self::uri::RedisUri;
 
 /// The first byte of this store's cursors, before the last id of the page. No id begins with it.
