@@ -108,9 +108,9 @@ pub(crate) struct Args {
     /// Cores of a region server, and of a machine for workers
     #[arg(long, value_name = "N", value_parser = count, default_value = "32", help_heading = MACHINES)]
     server_cores: f64,
-    /// What a region server costs a month, in any currency
-    #[arg(long, value_name = "PRICE", value_parser = count, default_value = "400", help_heading = MACHINES)]
-    server_price: f64,
+    /// The price of a region server a month, in any currency, to add up that of all machines
+    #[arg(long, value_name = "PRICE", value_parser = count, help_heading = MACHINES)]
+    server_price: Option<f64>,
     /// Random reads a second of one server's disks: SSDs; 150 for each disk that spins
     #[arg(long, value_name = "N", value_parser = count, default_value = "50000", help_heading = MACHINES)]
     server_reads: f64,
@@ -197,7 +197,7 @@ impl Args {
         between("--server-disk", self.server_disk, 1e9, 1e18)?;
         between("--server-ram", self.server_ram, 1e9, 1e16)?;
         between("--server-cores", self.server_cores, 1.0, 10_000.0)?;
-        between("--server-price", self.server_price, 0.0, 1e12)?;
+        self.server_price.map_or(Ok(()), |price| between("--server-price", price, 0.0, 1e12))?;
         between("--server-reads", self.server_reads, 1.0, 1e10)?;
         between("--seek-ms", self.seek_ms, 0.0, 1e4)?;
         between("--round-trip-ms", self.round_trip_ms, 0.0, 1e4)?;

@@ -6,7 +6,7 @@ mod steps;
 
 use std::io::Write;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use index::{Profile, SketchKind};
 use simhash::{Fingerprint, SCHEME_NAMES, TableScheme};
@@ -22,9 +22,7 @@ const BANDS: &str = "minhash";
 Examples:
   pigeonhole scheme                     one line for each
   pigeonhole scheme t11                 masks of bits, and the proof that no pair is missed
-  pigeonhole scheme minhash             bands of n-grams, and what share of the pairs they find
-  pigeonhole scheme minhash --recall 0.99 --similarity 0.7
-  pigeonhole scheme minhash --bands 20 --rows 6 --distance 16")]
+  pigeonhole scheme minhash             bands of n-grams, and what share of the pairs they find")]
 pub(crate) struct Args {
     /// One scheme in full; without it, one line for each
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(SCHEME_NAMES.into_iter().chain([BANDS])))]
@@ -35,19 +33,13 @@ pub(crate) struct Args {
     /// those of a profile full, too.
     #[arg(long, value_name = "N", requires = "name")]
     regions: Option<u32>,
-    #[command(flatten)]
-    bands: bands::BandArgs,
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let is_bands = args.name.as_deref() == Some(BANDS);
-    ensure!(
-        is_bands || !args.bands.is_given(),
-        "recall, similarity and bands are of bands: write `pigeonhole scheme {BANDS}` before them"
-    );
     match (&args.name, args.regions) {
         (Some(name), Some(n_regions)) => splits(name, n_regions, out),
-        (Some(_), None) if is_bands => bands::run(&args.bands, out),
+        (Some(_), None) if is_bands => bands::run(out),
         (Some(name), None) => one(&name.parse()?, out),
         (None, _) => overview(out),
     }

@@ -140,14 +140,17 @@ impl Problem {
         Self::new(Kind::NoSuchDocument, "No such document", detail)
     }
 
-    /// 404: the document is in the index, but this worker does not have its text.
+    /// 404: the document is in the index, and its text is at hand neither there nor in this worker.
     #[must_use]
-    pub fn no_text(keeps_any: bool) -> Self {
-        let detail = if keeps_any {
-            "an index keeps no texts, and this worker was not given this one since it started, or had to make room for others \
-             (--recent-texts-bytes-max)"
-        } else {
-            "an index keeps no texts, and this worker keeps none either (--recent-texts-bytes-max 0)"
+    pub fn no_text(index_keeps_texts: bool, gives_texts: bool) -> Self {
+        const LATELY: &str = "this worker was not given this one since it started, or had to make room for others \
+             (--recent-texts-bytes-max)";
+        let detail = match (gives_texts, index_keeps_texts) {
+            (false, _) => {
+                "this worker keeps no texts and gives none out (--recent-texts-bytes-max 0)".to_owned()
+            }
+            (true, true) => format!("the document came to the index without its text, and {LATELY}"),
+            (true, false) => format!("the index keeps no texts (--texts), and {LATELY}"),
         };
         Self::new(Kind::NoText, "The text is not kept", detail)
     }

@@ -108,7 +108,7 @@ fn tables_of_files_lead_somewhere() {
         let of_page = files(&page).flat_map(|cell| lost_below(&folders, cell));
         lost.extend(of_page.map(|path| format!("{}: {path}", folder.display())));
     }
-    assert!(n_tables > 8, "only {n_tables} tables were found");
+    assert!(n_tables >= 7, "only {n_tables} tables were found");
     assert!(lost.is_empty(), "these pages name files that are not there: {lost:#?}");
 }
 

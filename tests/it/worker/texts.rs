@@ -1,5 +1,5 @@
-//! `GET /v1/documents/{id}/text`: the texts that a worker received lately, and `differences` of
-//! `/v1/compare`.
+//! `GET /v1/documents/{id}/text`: the texts that the index keeps and those that a worker received
+//! lately, and `differences` of `/v1/compare`.
 
 use serde_json::json;
 
@@ -52,6 +52,7 @@ fn only_what_is_in_the_index_is_kept() {
 fn others_replace_and_remove() {
     let folder = tempfile::tempdir().unwrap();
     let store = format!("embedded:{}", folder.path().to_str().unwrap());
+    run_with_input("indexer", ["index", "-q", "--store", &store, "--texts", "none", "-"], b"").expect(0);
     let worker = Worker::start(&store, &[]);
     for (id, text) in [("a", TEXT), ("b", OTHER)] {
         assert_eq!(worker.post("/v1/documents", &json!({ "id": id, "text": text })).0, 201);
@@ -65,9 +66,23 @@ fn others_replace_and_remove() {
     assert_eq!(worker.get("/v1/index").1["n_recent_texts"], 0);
 }
 
+/// Texts in the index outlive the worker; one that gives out no texts gives out none of these.
+#[test]
+fn the_index_keeps_texts() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("embedded:{}", folder.path().to_str().unwrap());
+    let input = json_lines([("a", TEXT)]);
+    run_with_input("indexer", ["index", "-q", "--store", &store, "-"], input.as_bytes()).expect(0);
+    let worker = Worker::start(&store, &[]);
+    assert_eq!(worker.get("/v1/documents/a/text").1["text"], TEXT);
+    drop(worker);
+    let worker = Worker::start(&store, &["--recent-texts-bytes-max", "0"]);
+    is_problem(worker.get("/v1/documents/a/text"), 404, "no-text");
+}
+
 #[test]
 fn there_is_only_so_much_room() {
-    let worker = Worker::start("memory:", &["--recent-texts-bytes-max", "1000"]);
+    let worker = Worker::start("memory:", &["--recent-texts-bytes-max", "1000", "--texts", "none"]);
     let texts = [
         TEXT.to_owned(),
         OTHER.to_owned(),

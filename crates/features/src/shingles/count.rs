@@ -48,7 +48,8 @@ impl Grams {
     pub fn heap_bytes(&self) -> usize {
         let n_grams = self.n_grams.get().map_or(0, Occurrences::heap_bytes);
         let letters = self.letters.as_ref().map_or(0, |letters| size_of_val(&**letters));
-        size_of_val(&*self.codes) + letters + n_grams
+        let symbols = size_of_val(&*self.symbols) + self.few.as_ref().map_or(0, |few| size_of_val(&**few));
+        size_of_val(&*self.codes) + letters + n_grams + symbols
     }
 
     /// Counts the similarity of two texts: of their bigrams if both have at most [`SHORT_MAX`]

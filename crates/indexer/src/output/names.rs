@@ -77,64 +77,16 @@ pub(crate) enum Written {
     Folder,
 }
 
-/// Suffixes of formats in which no output is written.
-const PROMISES: [&str; 46] = [
-    ".arff",
-    ".arrow",
-    ".avro",
-    ".bson",
-    ".db",
-    ".doc",
-    ".docx",
-    ".duckdb",
-    ".epub",
-    ".feather",
-    ".h5",
-    ".hdf5",
-    ".htm",
-    ".html",
-    ".idf",
-    ".ipc",
-    ".json5",
-    ".markdown",
-    ".md",
-    ".msgpack",
-    ".npy",
-    ".npz",
-    ".odf",
-    ".ods",
-    ".odt",
-    ".orc",
-    ".pdf",
-    ".pickle",
-    ".pkl",
-    ".pptx",
-    ".proto",
-    ".psv",
-    ".rst",
-    ".rtf",
-    ".sqlite",
-    ".sqlite3",
-    ".tar",
-    ".toml",
-    ".warc",
-    ".wet",
-    ".xhtml",
-    ".xls",
-    ".xlsx",
-    ".xml",
-    ".yaml",
-    ".yml",
-];
+/// Suffixes of other formats for tables. Under such a name JSON Lines would be found out only when
+/// another program fails to read them, after the run.
+const PROMISES: [&str; 10] =
+    [".arrow", ".avro", ".db", ".feather", ".ods", ".orc", ".sqlite", ".xls", ".xlsx", ".xml"];
 
 /// Suffixes of supported packings.
 const PACKED: [&str; 2] = [".gz", ".zst"];
 
-/// Suffixes of other packings.
-const PACKED_OTHERWISE: [&str; 17] = [
-    ".7z", ".br", ".bz2", ".gzip", ".lz", ".lz4", ".lzma", ".lzo", ".rar", ".snappy", ".sz", ".tgz", ".xz",
-    ".z", ".zip", ".zlib", ".zstd",
-];
+/// Suffixes of other packings, by which readers would unpack.
+const PACKED_OTHERWISE: [&str; 8] = [".7z", ".br", ".bz2", ".lz4", ".tgz", ".xz", ".zip", ".zstd"];
 
 impl Role {
     /// All possible formats; the first is the default for names without a known suffix.

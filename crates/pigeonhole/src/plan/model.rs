@@ -37,7 +37,8 @@ pub(super) struct Machines {
     pub(super) reads_per_second: f64,
     pub(super) seek_seconds: f64,
     pub(super) round_trip_seconds: f64,
-    pub(super) price: f64,
+    /// Price of a region server a month, if one was given.
+    pub(super) price: Option<f64>,
     pub(super) replication: f64,
     pub(super) region_bytes: f64,
     /// Share of the tables to be in memory.
@@ -131,7 +132,8 @@ pub(super) struct Plan {
     /// Time of `indexer pairs` on the cores of the workers, or of one server if more; at least that
     /// of the region servers.
     pub(super) pairs_seconds: f64,
-    pub(super) price: f64,
+    /// Price of all machines a month, if that of a server was given.
+    pub(super) price: Option<f64>,
 }
 
 impl Load {
@@ -203,8 +205,8 @@ pub(super) fn plan(load: &Load, machines: &Machines) -> Plan {
     let joining_cores = worker_cores.max(machines.cores);
     let pairs_seconds = (stored.rows * m::CLIENT_ROW_SECONDS / joining_cores)
         .max(stored.rows * m::PAIRS_SERVER_SECONDS / (servers * machines.cores));
-    let price =
-        machines.price * (servers + worker_cores.ceil().max(2.0) / machines.cores + m::HEADS * m::HEAD_PRICE);
+    let n_priced = servers + worker_cores.ceil().max(2.0) / machines.cores + m::HEADS * m::HEAD_PRICE;
+    let price = machines.price.map(|price| price * n_priced);
     Plan {
         stored,
         query,

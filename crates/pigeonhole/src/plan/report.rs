@@ -30,7 +30,7 @@ pub(super) fn text(load: &Load, machines: &Machines, plan: &Plan, out: &mut dyn 
     part(out, "Stored", stored(load, machines, plan))?;
     part(out, "A query", query(load, machines, plan))?;
     part(out, "Region servers", servers(machines, plan))?;
-    part(out, "Workers, jobs and money", others(machines, plan))?;
+    part(out, "Workers and jobs", others(machines, plan))?;
     for note in notes(plan) {
         writeln!(out, "\nnote: {note}")?;
     }
@@ -232,8 +232,7 @@ fn by(limit: Limit) -> &'static str {
 
 fn others(machines: &Machines, plan: &Plan) -> Lines {
     let cores = machines.cores;
-    let heads = m::HEADS * m::HEAD_PRICE;
-    vec![
+    let mut lines = vec![
         (
             "worker cores",
             grouped(plan.worker_cores.ceil()),
@@ -255,16 +254,17 @@ fn others(machines: &Machines, plan: &Plan) -> Lines {
             shown_seconds(plan.pairs_seconds),
             format!("{} a row by the workers' cores, {cores} at least", shown_seconds(m::CLIENT_ROW_SECONDS)),
         ),
-        (
-            "a month",
-            grouped(plan.price.round()),
-            format!(
-                "{} a server; worker cores by their share of one; {} small machines as {heads} servers",
-                grouped(machines.price),
-                m::HEADS
-            ),
-        ),
-    ]
+    ];
+    if let Some((price, of_all)) = machines.price.zip(plan.price) {
+        let heads = m::HEADS * m::HEAD_PRICE;
+        let from = format!(
+            "{} a server; worker cores by their share of one; {} small machines as {heads} servers",
+            grouped(price),
+            m::HEADS
+        );
+        lines.push(("a month", grouped(of_all.round()), from));
+    }
+    lines
 }
 
 /// Notes about problems of the plan.

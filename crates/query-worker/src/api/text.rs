@@ -1,9 +1,10 @@
-//! `GET /v1/documents/{id}/text`: the text of a document, if this worker has it.
+//! `GET /v1/documents/{id}/text`: the text of a document, if the index or this worker has it.
 
 use std::sync::Arc;
 
 use axum::Json as Answer;
 use axum::extract::State;
+use index::{DocumentId, TextKeeping};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -21,10 +22,10 @@ pub(super) struct DocumentText {
     text: String,
 }
 
-/// Returns the text of a document that was posted to this worker lately.
+/// Returns the text of a document.
 ///
-/// The worker keeps texts in memory, as long as it has room; texts that the index keeps are not
-/// read.
+/// An index made with texts keeps it. Of other indexes the worker keeps in memory the texts posted
+/// to it lately, as long as it has room. With `--recent-texts-bytes-max 0` it gives out no text.
 #[utoipa::path(
     get,
     path = "/v1/documents/{id}/text",
@@ -48,8 +49,26 @@ pub(super) async fn text(
             return Err(Problem::no_such_document());
         };
         let features = stored.document.sketch.features();
-        let text = texts.get(&id, features).ok_or_else(|| Problem::no_text(texts.bytes_max() > 0))?;
+        let gives_texts = texts.bytes_max() > 0;
+        let text = match texts.get(&id, features) {
+            None if gives_texts => kept(worker, &id)?,
+            text => text,
+        };
+        let text = text.ok_or_else(|| Problem::no_text(keeps_texts(worker), gives_texts))?;
         Ok(DocumentText { id: id.to_string(), fingerprint: features.fingerprint().to_string(), text })
     };
     worker.work(permit, find).await.map(Answer)
+}
+
+/// The text that the index keeps of a document.
+fn kept(worker: &Worker, id: &DocumentId) -> Result<Option<String>, Problem> {
+    if !keeps_texts(worker) {
+        return Ok(None);
+    }
+    let text = worker.index().texts(std::slice::from_ref(id))?.pop().flatten();
+    Ok(text.map(|text| text.to_string()))
+}
+
+fn keeps_texts(worker: &Worker) -> bool {
+    worker.index().metadata().texts != TextKeeping::None
 }

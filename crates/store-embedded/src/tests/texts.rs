@@ -37,13 +37,17 @@ fn honest(name: &str, numbers: Range<u64>) -> Document {
 }
 
 /// Inserts fifty texts, each beginning ten words after the one before, and five texts with the
-/// signature of the first. Every fourth call removes ids instead.
+/// signature of the first. Every fourth call removes the documents of
+/// the one before instead.
 fn call(store: &dyn Store, n: u64) -> Vec<Insertion> {
     let from = 1_000_000 * (n / 4);
+    let removes = n % 4 == 3;
+    let name = if removes { n - 1 } else { n };
     let mut documents: Vec<Document> =
-        (0..50).map(|k| honest(&format!("{n} {k}"), from + 10 * k..from + 10 * k + 200)).collect();
-    documents.extend((0..5).map(|k| told(&format!("{n} forged {k}"), from..from + 200, 9 * k..9 * k + 90)));
-    if n % 4 == 3 {
+        (0..50).map(|k| honest(&format!("{name} {k}"), from + 10 * k..from + 10 * k + 200)).collect();
+    documents
+        .extend((0..5).map(|k| told(&format!("{name} forged {k}"), from..from + 200, 9 * k..9 * k + 90)));
+    if removes {
         let ids: Vec<_> = documents.into_iter().step_by(2).map(|document| document.id).collect();
         store.remove(&ids).unwrap();
         return Vec::new();

@@ -26,7 +26,7 @@ fn machines() -> Machines {
         reads_per_second: 50_000.0,
         seek_seconds: 0.2e-3,
         round_trip_seconds: 0.3e-3,
-        price: 400.0,
+        price: Some(400.0),
         replication: 3.0,
         region_bytes: 10e9,
         hot_share: 0.05,
@@ -133,7 +133,7 @@ fn more_asks_for_no_less() {
             let mut asked = load(profile, "t11", 1e9);
             asked.queries_per_second = 10_f64.powi(exponent);
             let plan = plan(&asked, &machines());
-            let now = (plan.servers, plan.worker_cores, plan.price);
+            let now = (plan.servers, plan.worker_cores, plan.price.unwrap());
             assert!(now.0 >= before.0 && now.1 > before.1 && now.2 >= before.2, "10^{exponent}");
             before = now;
         }

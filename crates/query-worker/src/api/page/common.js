@@ -16,9 +16,7 @@ export const numbersNote = ({ numbers_differ: differ }) => (differ ? el("p", { c
 /** Returns the similarity of two sides by an answer of /v1/compare; null if it is unknown. */
 export function inCommonPart(compared, names) {
   if (compared.similarity === null) return null;
-  // The worker compares numbers only in two given texts, which it then counts.
-  const isCounted = compared.numbers_differ !== null;
-  const how = isCounted ? "Counted in the texts" : "By the signatures, which estimate it for texts of more than 50 characters";
+  const how = compared.exact ? "Counted in the texts" : "By the signatures, which estimate it for texts of more than 50 characters";
   return el("section", { class: "common" }, el("h3", {}, "In common"),
     el("p", {}, el("strong", {}, share(compared.similarity, 1)), ` of what either has. ${contained(compared, names)}`),
     numbersNote(compared),
