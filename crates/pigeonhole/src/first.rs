@@ -1,8 +1,9 @@
 //! Reading an index in a process of its own, which may die of what it reads.
 //!
 //! LMDB believes what is within a page of its file. A page of other bytes can end the process that
-//! reads it (SIGSEGV, SIGBUS, SIGABRT), and no code in that process could prevent it. So what is to
-//! find such pages reads them in a child, and tells when the child dies.
+//! reads it (SIGSEGV, SIGBUS, SIGABRT). The store looks at all pages before LMDB does and tells of
+//! the first that is not sound. What changes after that look still ends the reader. So the commands
+//! that are to find such pages read them in a child, and tell when the child dies.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -12,6 +13,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 
 use anyhow::{Context, bail};
 use engine::local_path;
+use index::{Error, ErrorKind};
 
 /// Set for the child.
 const IS_CHILD: &str = "_PIGEONHOLE_READS_FIRST";
@@ -32,6 +34,26 @@ pub(crate) fn in_child(store: &str, out: &mut dyn Write) -> anyhow::Result<Optio
     let child = Command::new(program).args(args).env(IS_CHILD, OsStr::new("1")).status();
     let status = child.context("failed to start a process that reads the index")?;
     told(status, &path, out).map(Some)
+}
+
+/// The end of a command that examines the index at `store`: an index in a file of this machine that
+/// cannot be read for what is in its pages has a finding.
+pub(crate) fn or_damaged(
+    done: anyhow::Result<ExitCode>,
+    store: &str,
+    out: &mut dyn Write,
+) -> anyhow::Result<ExitCode> {
+    let error = match done {
+        Err(error) if local_path(store).is_some() => error,
+        done => return done,
+    };
+    match error.downcast_ref::<Error>() {
+        Some(damage) if damage.kind() == ErrorKind::Corrupt => {
+            writeln!(out, "damaged\t{damage}")?;
+            Ok(ExitCode::from(1))
+        }
+        _ => Err(error),
+    }
 }
 
 /// What the end of the child says.

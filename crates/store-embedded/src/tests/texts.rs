@@ -21,7 +21,7 @@ fn rule() -> Rule {
     Rule { counter: Some(word_counter()), ..metadata().rule() }
 }
 
-fn open(path: &Path) -> EmbeddedStore {
+pub(super) fn open(path: &Path) -> EmbeddedStore {
     let store = EmbeddedStore::open_with(path, Mode::CreateIfMissing, SMALL, Clock::system()).unwrap();
     store.create(&metadata()).unwrap();
     store
@@ -32,12 +32,12 @@ fn told(name: &str, signature: Range<u64>, text: Range<u64>) -> Document {
     Document { id: id(name), sketch, source: None }
 }
 
-fn honest(name: &str, numbers: Range<u64>) -> Document {
+pub(super) fn honest(name: &str, numbers: Range<u64>) -> Document {
     told(name, numbers.clone(), numbers)
 }
 
 /// Fifty texts of which each begins where the one before has its tenth word, and five with signatures of others.
-fn call(store: &dyn Store, n: u64) -> Vec<Insertion> {
+pub(super) fn call(store: &dyn Store, n: u64) -> Vec<Insertion> {
     let from = 1_000_000 * (n / 4);
     let mut documents: Vec<Document> =
         (0..50).map(|k| honest(&format!("{n} {k}"), from + 10 * k..from + 10 * k + 200)).collect();
