@@ -53,7 +53,7 @@ const FOLLOW_STEP: u64 = 16_384;
 /// For how long a call waits for its turn to write while others commit nothing, unless its caller says otherwise.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Files up to this size are looked through when they are opened, in a quarter of a second at the most. Larger ones are looked
+/// Files up to this size are looked through when they are opened, in a third of a second at the most. Larger ones are looked
 /// through before all records are read; of their pages those with keys alone are looked at when they are opened.
 const LOOKED_THROUGH_MAX: u64 = 1 << 30;
 
