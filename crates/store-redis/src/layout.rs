@@ -60,6 +60,8 @@ pub(super) struct Keys {
     pub(super) run_times: Vec<u8>,
     /// When the index was last written to; only there as well.
     pub(super) last_write: Vec<u8>,
+    /// How many scripts have written documents.
+    pub(super) writes: Vec<u8>,
     /// Never there: a write to it only where it is there changes nothing, and is refused where a write would be.
     pub(super) ready: Vec<u8>,
     /// What the key of a document's text begins with, before its id; only in an index that keeps texts.
@@ -80,6 +82,7 @@ impl Keys {
             times: key("times"),
             run_times: key("t:"),
             last_write: key("last_write"),
+            writes: key("writes"),
             ready: key("ready"),
             texts: key("x:"),
             answers: key("a:"),

@@ -2,6 +2,7 @@
 //! tested with the programs.
 
 mod arithmetic;
+mod copies;
 mod server;
 mod signed;
 mod texts;
