@@ -14,12 +14,17 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::timed::Turns;
 
+/// How a client of HTTP/2 begins (RFC 9113, 3.4).
+const HTTP2: &[u8] = b"PRI * HTTP/2.0\r\n";
+
 /// A stream that says `refusal(status)` where hyper says a status by itself.
 pub(super) struct Refusing<S, F> {
     stream: S,
     turns: Arc<Turns>,
     /// How many turns there had been when all answers so far were written.
     n_answered: u64,
+    /// Whether nothing has been read.
+    is_new: bool,
     refusal: F,
     /// What is still to be written of it.
     unwritten: Bytes,
@@ -27,7 +32,7 @@ pub(super) struct Refusing<S, F> {
 
 impl<S, F: Fn(StatusCode) -> Bytes> Refusing<S, F> {
     pub(super) fn new(stream: S, turns: Arc<Turns>, refusal: F) -> Self {
-        Self { stream, turns, n_answered: 0, refusal, unwritten: Bytes::new() }
+        Self { stream, turns, n_answered: 0, is_new: true, refusal, unwritten: Bytes::new() }
     }
 
     /// Takes what hyper says by itself. No request has come since all answers were written, so it can be nothing else;
@@ -64,7 +69,14 @@ impl<S: AsyncRead + Unpin, F: Unpin> AsyncRead for Refusing<S, F> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let n_before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        let read = &mut buffer.filled_mut()[n_before..];
+        if std::mem::take(&mut self.is_new) && read.starts_with(HTTP2) {
+            // hyper knows these bytes, and closes without a word. What is no method it refuses.
+            read[0] = 0;
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
