@@ -154,7 +154,7 @@ fn pages_of_noise_are_told_by_every_command() {
 #[test]
 #[ignore = "takes minutes; bench/faults.md keeps what it said"]
 fn noise_in_every_page() {
-    let trial = Trial::new(700);
+    let trial = Trial::new(720);
     assert!(trial.n_pages() >= 300, "{}", trial.n_pages());
     try_pages(&trial, 0..trial.n_pages());
 }

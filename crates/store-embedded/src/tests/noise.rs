@@ -65,7 +65,7 @@ fn count_told(mut spoil: impl FnMut(&mut [u8], u64), limits: Limits) -> (usize, 
 
 fn noise(page: &mut [u8], seed: u64) {
     for (place, bytes) in page.chunks_exact_mut(8).enumerate() {
-        bytes.copy_from_slice(&spread(spread(seed) ^ place as u64).to_le_bytes());
+        bytes.copy_from_slice(&spread(spread(seed) ^ place as u64).to_be_bytes());
     }
 }
 

@@ -2,6 +2,7 @@
 //! tested with the programs.
 
 mod arithmetic;
+mod cluster;
 mod copies;
 mod server;
 mod signed;
