@@ -49,6 +49,10 @@ struct Ids {
 }
 
 impl Noted {
+    pub(super) fn len(&self) -> usize {
+        self.features.len()
+    }
+
     /// Takes note of a document, and of which it was dropped for, whether that comes later, came before or was in the
     /// index.
     pub(super) fn add(
