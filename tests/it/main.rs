@@ -21,6 +21,7 @@ mod kerberos;
 mod known_ids;
 mod licences;
 mod memory;
+mod noise;
 mod pages;
 mod pairs;
 mod pigeonhole;

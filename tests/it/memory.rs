@@ -23,3 +23,30 @@ fn a_run_that_needs_more_stops_in_order_and_goes_on_with_more() {
     run("indexer", args).expect(0);
     assert!(fs::read(kept).unwrap() == fs::read(whole).unwrap());
 }
+
+/// What comes after the last record takes memory of its own: it is not begun where it would not fit.
+#[test]
+fn pairs_and_clusters_stop_in_order_too() {
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+    let [corpus, kept, found] = ["corpus.jsonl", "kept", "found.jsonl"].map(at);
+    fs::write(&corpus, made_up_corpus(8_000, 3)).unwrap();
+    let mut ends = Vec::new();
+    for option in ["--pairs", "--clusters"] {
+        for kib in [45_000, 55_000, 400_000] {
+            let args = ["dedup", "-q", "--threads", "1", "--profile", "minhash", &corpus, "--output", &kept];
+            let args = [&args[..], &[option, &found]].concat();
+            let output = limited(&format!("-d {kib}"), "indexer", &args).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            let is_in_order =
+                output.status.code() == Some(2) && said.contains("stopped before memory runs out");
+            assert!(
+                output.status.success() || is_in_order,
+                "{option} with {kib} KiB: {}, {said}",
+                output.status
+            );
+            ends.push(output.status.success());
+        }
+    }
+    assert!(ends.contains(&false) && ends.contains(&true), "{ends:?}");
+}

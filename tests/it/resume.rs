@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::indexer::formats::{delimited, parquet, warc};
 use crate::indexer::inputs::PACKERS;
-use crate::support::{Random, command, digest, json_lines, made_up_corpus, run, unsealed};
+use crate::support::{Figures, Random, command, digest, json_lines, made_up_corpus, run, unsealed};
 
 /// The number of records between two checkpoints: small, so that there are many.
 const CHECKPOINT_RECORDS: &str = "50";
@@ -189,7 +189,8 @@ fn killed_at_random_moments() {
     const N_KILLS: usize = 20;
     let place = tempfile::tempdir().unwrap();
     let mut random = Random(8);
-    let (mut n_killed, mut n_spawned) = (0, 0);
+    let mut figures = Figures::default();
+    let mut n_spawned = 0;
     for name in corpora(place.path(), N) {
         let corpus = place.path().join(&name).to_str().unwrap().to_owned();
         // The second pass reads like the only one: two formats stand for all.
@@ -217,14 +218,17 @@ fn killed_at_random_moments() {
             };
             let expected = job("whole").finish();
             let killed = job("killed");
-            n_killed += kill_and_finish(&killed, N_KILLS, N, &mut random);
-            n_spawned += N_KILLS;
-            assert_same(&killed.finish(), &expected, &format!("{what} {name}"));
+            figures.faults += kill_and_finish(&killed, N_KILLS, N, &mut random) as u64;
+            n_spawned += N_KILLS as u64;
+            let finished = figures.round(|| killed.finish());
+            figures.acknowledged += N as u64;
+            assert_same(&finished, &expected, &format!("{what} {name}"));
             // The same command again changes nothing and reports the same.
             assert_same(&killed.finish(), &expected, &format!("{what} {name}, once more"));
         }
     }
-    println!("{n_killed} of {n_spawned} runs were killed before their end");
+    figures.end("journals killed, and gone on with");
+    let n_killed = figures.faults;
     assert!(n_killed >= n_spawned / 2, "only {n_killed} of {n_spawned} runs were killed before their end");
 }
 

@@ -2,6 +2,7 @@
 
 mod browser;
 mod door;
+mod figures;
 mod gate;
 mod hbase;
 mod hbase_cluster;
@@ -27,6 +28,7 @@ use simhash::Distance;
 
 pub(crate) use browser::{Browser, browser, key};
 pub(crate) use door::Door;
+pub(crate) use figures::Figures;
 pub(crate) use gate::{Gate, Mood};
 pub(crate) use hbase::{Foreground, Hbase, HbaseOfAReader, alone, hbase};
 pub(crate) use hbase_cluster::{HbaseCluster, hbase_cluster};

@@ -341,6 +341,8 @@ pub(crate) struct DedupArgs {
     /// 64 bits; similarity, a float from 0 to 1, where the index verifies; exact, whether that was counted, and numbers_differ,
     /// booleans; share_of_a and share_of_b, the shares of the document and of the kept one that are in common; and contained,
     /// a boolean, with --contained. All but Parquet may be packed (.gz .zst).
+    ///
+    /// Cells of CSV and TSV are written as they are, as with --output.
     #[arg(long, value_name = "DUPS", value_parser = path_for(Role::Duplicates), help_heading = "Output")]
     pub(crate) duplicates: Option<PathBuf>,
     /// Write the clusters: all documents that hang together by being near, kept or dropped; the name says what it is: .parquet, .csv, .tsv, else JSON Lines
@@ -360,7 +362,7 @@ pub(crate) struct DedupArgs {
     /// Parquet, CSV and TSV have a row for each document, in the same order, and no edges. Columns: group, id, status,
     /// fingerprint and split_from, which are text; chained, a boolean; n_documents and n_edges, integers of 64 bits; and, for a chained cluster only,
     /// widest_a and widest_b, fingerprints, widest_distance, an integer, widest_similarity, a float, and widest_at_least, a boolean. split_from is there for a part
-    /// of a cluster only.
+    /// of a cluster only. Cells of CSV and TSV are written as they are, as with --output.
     ///
     /// What is dropped does not depend on it: a document goes only for a kept one within the distance, never for a chain.
     /// The clusters are found at the end of the run, which holds every document's id until then and some 100 bytes beside.
@@ -371,7 +373,8 @@ pub(crate) struct DedupArgs {
     /// Of the input (with --shard of this worker's part), kept or dropped; a comes before b there. similarity is the share of
     /// n-grams that both have of those that either has, a float, and missing where the index does not verify; exact says whether it
     /// was counted over the texts, share_of_a and share_of_b what of each is in common; distance, in bits, is an integer. Pairs
-    /// come in no order that says something, and in the same one for the same input.
+    /// come in no order that says something, and in the same one for the same input. Cells of CSV
+    /// and TSV are written as they are, as with --output.
     ///
     /// Of m copies of a text there are m - 1 rows: a is the first of them, and copy_of has it too. What else is near to a copy is
     /// written of the first alone. Of more than 1,000 different texts in a bucket, as near-equal pages are and texts that begin

@@ -9,13 +9,14 @@ mod file;
 #[cfg(test)]
 mod tests;
 
-use engine::clusters::{Groups, Join, Texts};
+use engine::clusters::{Groups, Join, STEP_BYTES_A_GROUP, Texts};
 use engine::dedup::Verdict;
 use index::{Features, Index};
 
 use self::cluster::{Cluster, Limits, Whole};
 use self::documents::Noted;
 pub(crate) use self::file::ClustersFile;
+use crate::memory::Watch;
 use crate::output::CLUSTERS;
 use crate::pairs::say_bounded;
 use crate::pipeline::Fingerprinted;
@@ -59,6 +60,7 @@ impl Clusters {
     /// the texts of the noted documents, in their order.
     pub(crate) fn finish(self, index: Option<&Index>, texts: &dyn Texts) -> anyhow::Result<Clustered> {
         let Self { mut file, chains, limits, join, documents } = self;
+        Watch::new().check_step(documents.len() as u64 * STEP_BYTES_A_GROUP)?;
         let documents = documents.close(index)?;
         let texts = &documents.texts(index, texts);
         let is_split = chains == Chains::Split;

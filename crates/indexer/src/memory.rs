@@ -45,6 +45,12 @@ impl Watch {
         used.map_or(Ok(()), |used| Err(OutOfMemory { used, has_journal }))
     }
 
+    /// An error where so little is left that a step must not begin which takes `n_bytes` more in leaps.
+    pub(crate) fn check_step(&self, n_bytes: u64) -> Result<(), OutOfMemory> {
+        let used = self.limits.nearest().filter(|used| used.with_more(n_bytes).is_near_limit());
+        used.map_or(Ok(()), |used| Err(OutOfMemory { used, has_journal: false }))
+    }
+
     /// Returns a warning, once, if the whole input will exceed the limit at the present rate of
     /// growth.
     pub(crate) fn foresee(&mut self, share_read: f64) -> Option<String> {

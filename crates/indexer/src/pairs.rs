@@ -3,11 +3,12 @@
 //! The pairs of a run are known only at its end, so until then the documents are held, without
 //! their texts.
 
-use engine::clusters::{COMPARED_MAX, CROWD_MIN, Groups, Join, Texts};
+use engine::clusters::{COMPARED_MAX, CROWD_MIN, Groups, Join, STEP_BYTES_A_GROUP, Texts};
 use engine::join::NearPair;
 use index::{DocumentId, Features, Index, Nearness};
 use minhash::Similarity;
 
+use crate::memory::Watch;
 use crate::numbers::Grouped;
 use crate::output::{PAIRS, Role};
 use crate::pipeline::Fingerprinted;
@@ -79,6 +80,7 @@ impl Pairs {
     /// of documents that are no copies.
     pub(crate) fn finish(self, texts: &dyn Texts) -> anyhow::Result<()> {
         let Self { mut table, join, ids, features } = self;
+        Watch::new().check_step(features.len() as u64 * STEP_BYTES_A_GROUP)?;
         let groups = Groups::counted(&features, join.rule(), texts)?;
         let id = |document: u32| &ids[document as usize];
         for group in 0..groups.len() {

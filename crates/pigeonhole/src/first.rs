@@ -1,8 +1,9 @@
 //! Reads an index in a process of its own, which may die of damaged pages.
 //!
-//! LMDB trusts the content of its pages. A damaged page can end the reading process (SIGSEGV,
-//! SIGBUS, SIGABRT), and no code in that process could prevent this. A command that looks for such
-//! pages therefore reads them in a child process, and reports the death of the child.
+//! LMDB trusts the content of its pages. A page of other bytes can end the reading process (SIGSEGV,
+//! SIGBUS, SIGABRT). The store therefore looks at all pages before LMDB does, and reports the first
+//! unsound one. A change after that look still ends the reader, so a command that looks for such
+//! pages reads them in a child process, and reports the death of the child.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -12,6 +13,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 
 use anyhow::{Context, bail};
 use engine::local_path;
+use index::{Error, ErrorKind};
 
 /// Set in the environment of the child.
 const IS_CHILD: &str = "_PIGEONHOLE_READS_FIRST";
@@ -32,6 +34,26 @@ pub(crate) fn in_child(store: &str, out: &mut dyn Write) -> anyhow::Result<Optio
     let child = Command::new(program).args(args).env(IS_CHILD, OsStr::new("1")).status();
     let status = child.context("failed to start a process that reads the index")?;
     told(status, &path, out).map(Some)
+}
+
+/// The end of a command that examines the index at `store`: an index in a file of this machine that
+/// cannot be read for what is in its pages has a finding.
+pub(crate) fn or_damaged(
+    done: anyhow::Result<ExitCode>,
+    store: &str,
+    out: &mut dyn Write,
+) -> anyhow::Result<ExitCode> {
+    let error = match done {
+        Err(error) if local_path(store).is_some() => error,
+        done => return done,
+    };
+    match error.downcast_ref::<Error>() {
+        Some(damage) if damage.kind() == ErrorKind::Corrupt => {
+            writeln!(out, "damaged\t{damage}")?;
+            Ok(ExitCode::from(1))
+        }
+        _ => Err(error),
+    }
 }
 
 /// The exit code that follows from the end of the child.

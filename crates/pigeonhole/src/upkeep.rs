@@ -89,6 +89,11 @@ pub(crate) fn verify(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<E
     if let Some(told) = first::in_child(&args.examine.stored.store, out)? {
         return Ok(told);
     }
+    let done = look(args, out);
+    first::or_damaged(done, &args.examine.stored.store, out)
+}
+
+fn look(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let index = args.examine.stored.open(BTreeMap::new())?;
     let mut findings = examine(&args.examine, &index, false, out)?;
     findings.print(|out, findings| {
@@ -106,6 +111,11 @@ pub(crate) fn repair(args: &RepairArgs, out: &mut dyn Write) -> anyhow::Result<E
     if let Some(told) = first::in_child(&args.examine.stored.store, out)? {
         return Ok(told);
     }
+    let done = mend(args, out);
+    first::or_damaged(done, &args.examine.stored.store, out)
+}
+
+fn mend(args: &RepairArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let index = args.examine.stored.open(BTreeMap::new())?;
     let mut findings = examine(&args.examine, &index, args.apply, out)?;
     findings.print(|out, findings| {

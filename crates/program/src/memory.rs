@@ -50,6 +50,12 @@ impl MemoryLimits {
         Self(of_container.into_iter().chain(of_shell(&read("/proc/self/limits"))).collect())
     }
 
+    /// The least limit of any kind.
+    #[must_use]
+    pub fn least_of_all(&self) -> Option<u64> {
+        self.0.iter().map(|limit| limit.n_bytes).min()
+    }
+
     /// Returns the least limit on memory itself, not on addresses.
     #[must_use]
     pub fn least(&self) -> Option<u64> {
@@ -84,6 +90,12 @@ impl MemoryUse {
         let of_small = (self.n_bytes_max / LEFT_PART_OF_SMALL).min(LEFT_BYTES);
         let left = of_small.max(self.n_bytes_max / LEFT_PART);
         self.n_bytes > self.n_bytes_max.saturating_sub(left)
+    }
+
+    /// The use that there is with `n_bytes` more.
+    #[must_use]
+    pub fn with_more(self, n_bytes: u64) -> Self {
+        Self { n_bytes: self.n_bytes.saturating_add(n_bytes), ..self }
     }
 
     /// Formats the limit, with its name.
@@ -162,6 +174,8 @@ Max address space         unlimited            unlimited            bytes
         assert_eq!(used.to_string(), "194 MB of 200 MB (the limit of the container)");
         assert!(used.is_near_limit());
         assert_eq!(MemoryLimits::default().nearest(), None);
+        assert!(!limits.nearest_of(&with(100_000)).unwrap().is_near_limit());
+        assert!(limits.nearest_of(&with(100_000)).unwrap().with_more(80_000_000).is_near_limit());
     }
 
     /// The limit may be on a group above, and a group may have none.

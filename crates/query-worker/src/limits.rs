@@ -5,6 +5,16 @@
 use std::time::Duration;
 
 use clap::Args;
+use program::MemoryLimits;
+
+/// Bytes of bodies, and of memory for work, at once.
+const BYTES_MAX: u32 = 256 << 20;
+/// Bytes of texts that were posted lately.
+const RECENT_TEXTS_BYTES_MAX: usize = 64 << 20;
+
+/// By default bodies, and work, take no more than this part each of a limit on the memory of the process. The allocator keeps
+/// what it was given back, and threads have stacks.
+const PART_OF_LIMIT: u64 = 8;
 
 /// The most connections at once that wait for an idle one to give way, or are being refused.
 /// Connections beyond them are closed without an answer.
@@ -46,16 +56,17 @@ pub struct Limits {
     #[arg(long, value_name = "BYTES", default_value_t = 8 << 20, env = "PIGEONHOLE_BODY_BYTES_MAX")]
     pub body_bytes_max: usize,
     /// Bytes of request bodies, and of answers above 64 KiB that are not read yet, held at once;
-    /// what comes beyond is answered 503. Batches are apart
-    #[arg(long, value_name = "BYTES", default_value_t = 256 << 20, env = "PIGEONHOLE_BODIES_BYTES_MAX")]
+    /// what comes beyond is answered 503. Batches are apart. By default less where the process may
+    /// take less than 2 GiB of memory
+    #[arg(long, value_name = "BYTES", default_value_t = BYTES_MAX, env = "PIGEONHOLE_BODIES_BYTES_MAX")]
     pub bodies_bytes_max: u32,
     /// Bytes of memory for work on long texts at once, by what each becomes in normal form; what
-    /// comes beyond waits for its turn
-    #[arg(long, value_name = "BYTES", default_value_t = 256 << 20, value_parser = clap::value_parser!(u32).range(1..), env = "PIGEONHOLE_WORK_BYTES_MAX")]
+    /// comes beyond waits for its turn. By default less where the process may take less than 2 GiB
+    #[arg(long, value_name = "BYTES", default_value_t = BYTES_MAX, value_parser = clap::value_parser!(u32).range(1..), env = "PIGEONHOLE_WORK_BYTES_MAX")]
     pub work_bytes_max: u32,
     /// Bytes of memory for the texts of documents posted lately, which the page at / shows beside
     /// each other; 0 keeps none
-    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20, env = "PIGEONHOLE_RECENT_TEXTS_BYTES_MAX")]
+    #[arg(long, value_name = "BYTES", default_value_t = RECENT_TEXTS_BYTES_MAX, env = "PIGEONHOLE_RECENT_TEXTS_BYTES_MAX")]
     pub recent_texts_bytes_max: usize,
     /// How long the body of a request may take to arrive, or a line of a batch
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, env = "PIGEONHOLE_BODY_SECONDS_MAX")]
@@ -82,6 +93,32 @@ fn count() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=1_000_000)
 }
 
+impl Limits {
+    /// What is left at its default, within the memory that this process may take.
+    #[must_use]
+    pub(crate) fn within(self, memory: &MemoryLimits) -> Self {
+        match memory.least_of_all() {
+            Some(n_bytes_max) => self.within_bytes(n_bytes_max),
+            None => self,
+        }
+    }
+
+    fn within_bytes(mut self, n_bytes_max: u64) -> Self {
+        let part = u32::try_from(n_bytes_max / PART_OF_LIMIT).unwrap_or(u32::MAX);
+        for bytes_max in [&mut self.bodies_bytes_max, &mut self.work_bytes_max] {
+            if *bytes_max == BYTES_MAX {
+                // A body has room still.
+                *bytes_max =
+                    part.clamp(self.body_bytes_max.try_into().unwrap_or(BYTES_MAX).min(BYTES_MAX), BYTES_MAX);
+            }
+        }
+        if self.recent_texts_bytes_max == RECENT_TEXTS_BYTES_MAX {
+            self.recent_texts_bytes_max = RECENT_TEXTS_BYTES_MAX.min(part as usize / 2);
+        }
+        self
+    }
+}
+
 /// Parses a time in seconds, such as `10` or `0.5`, from 0.001 to one day: a wait of zero would
 /// refuse every client.
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -90,4 +127,30 @@ fn seconds(text: &str) -> Result<Duration, String> {
     seconds
         .filter(|seconds| (Duration::from_millis(1)..=DAY).contains(seconds))
         .ok_or_else(|| "give seconds, from 0.001 to 86400".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Given {
+        #[command(flatten)]
+        limits: Limits,
+    }
+
+    #[test]
+    fn defaults_fit_the_memory_that_there_is() {
+        let within = |args: &[&str], n_bytes_max| {
+            let Limits { bodies_bytes_max, work_bytes_max, recent_texts_bytes_max, .. } =
+                Given::parse_from([&["worker"], args].concat()).limits.within_bytes(n_bytes_max);
+            [bodies_bytes_max, work_bytes_max, recent_texts_bytes_max as u32].map(|n| n >> 20)
+        };
+        assert_eq!(within(&[], 4 << 30), [256, 256, 64]);
+        assert_eq!(within(&[], 512 << 20), [64, 64, 32]);
+        assert_eq!(within(&[], 16 << 20), [8, 8, 1]);
+        assert_eq!(within(&["--work-bytes-max", "400000000"], 512 << 20), [64, 381, 32]);
+    }
 }

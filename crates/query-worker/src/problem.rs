@@ -290,7 +290,7 @@ impl Problem {
                 Self::new(Kind::HeadTooLarge, "The head of the request is too large", detail)
             }
             _ => {
-                let detail = "what came is no request as HTTP/1.1 has it (RFC 9112)";
+                let detail = "what came is no request as HTTP/1.1 has it (RFC 9112); for HTTP/2 put a proxy before this";
                 Self::new(Kind::NotHttp, "The request is not HTTP", detail)
             }
         }

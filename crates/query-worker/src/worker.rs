@@ -17,6 +17,7 @@ use anyhow::Context;
 use engine::{Buffers, Engine, OpenError, Options, StoreUri};
 use features::{Analysis, Fingerprinter, NormalForm, grown_chars};
 use index::{ErrorKind, Features, Index, Mode, Store};
+use program::MemoryLimits;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task;
 use tracing::{Span, error};
@@ -126,7 +127,7 @@ impl Worker {
     pub fn open(config: &Config) -> anyhow::Result<Self> {
         let Asked { uri, options } = Self::asked(config)?;
         let place: StoreUri = uri.parse()?;
-        let mut limits = config.limits.clone();
+        let mut limits = config.limits.clone().within(&MemoryLimits::of_process());
         limits.connections_max = handles::connections_max(config.limits.connections_max, &place)?;
         let metrics = Arc::new(Metrics::new());
         let measured =

@@ -21,6 +21,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
+use super::pages::Pages;
 use super::place::{Before, Place};
 use super::turns::Turns;
 use super::{directory, pages};
@@ -183,6 +184,11 @@ impl Opened {
         Ok(log.max(removals).map_or(0, |(number, ())| number))
     }
 
+    /// Looks at every page of the file, once in this process. For who has no transaction and is to read everything.
+    pub(super) fn look_through(&self) -> Result<(), Failure> {
+        self.place.look_through(&self.env, Pages::All)
+    }
+
     /// Returns a checksum of the record of a change; `None` where the record is gone.
     pub(super) fn checksum_of_change(
         &self,
@@ -291,6 +297,10 @@ fn open_once(
     // Checked again, on LMDB's own handle: another process may have begun the file or replaced it.
     let extent = pages::extent(place.data())?;
     let page_bytes = extent.ok_or_else(|| place.overwritten())?.page_bytes;
+    if generation == 0 {
+        // Before LMDB reads the first one.
+        place.look_through(&env, Pages::Branches)?;
+    }
     let writers = Turns::at(directory)?;
     let ([meta, log, ids, removals], texts) = databases::open(&env, &writers, patience)?;
     let (meta, log) = (meta.remap_key_type(), log.remap_key_type());

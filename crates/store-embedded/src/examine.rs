@@ -48,6 +48,7 @@ pub(super) fn examine(
     mends: bool,
     report: &mut dyn FnMut(Examined),
 ) -> Result<()> {
+    shared.environment.with(Opened::look_through)?;
     let mut first = Some(0);
     while let Some(from) = first {
         let (step, next) =

@@ -48,7 +48,7 @@ struct Readme;
 
 pub use self::uri::EmbeddedUri;
 
-use self::environment::Environment;
+use self::environment::{Environment, Opened};
 use self::expiry::Seen;
 use self::shared::{METADATA_KEY, Shared};
 use self::texts::Cache;
@@ -59,6 +59,10 @@ const FOLLOW_STEP: u64 = 16_384;
 
 /// The time a call waits for its turn to write while others commit nothing, by default.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Files up to this size are looked through when they are opened, in a third of a second at the most. Larger ones are looked
+/// through before all records are read; of their pages those with keys alone are looked at when they are opened.
+const LOOKED_THROUGH_MAX: u64 = 1 << 30;
 
 /// The same time for [`Store::ready`], whose callers want an answer soon.
 const READY_PATIENCE: Duration = Duration::from_secs(3);
@@ -77,6 +81,8 @@ struct Limits {
     swept_min: usize,
     /// The time a call waits for its turn.
     patience: Duration,
+    /// The file up to which opening looks at every page.
+    looked_through_max: u64,
 }
 
 impl Default for Limits {
@@ -88,6 +94,7 @@ impl Default for Limits {
             follow_step: FOLLOW_STEP,
             swept_min: SWEPT_MIN,
             patience: PATIENCE,
+            looked_through_max: LOOKED_THROUGH_MAX,
         }
     }
 }
@@ -139,6 +146,9 @@ impl EmbeddedStore {
         }
         open.retain(|_, store| store.strong_count() > 0);
         let environment = Environment::open(directory.clone(), limits.map_bytes, limits.patience)?;
+        if directory::data_bytes(&directory) <= limits.looked_through_max {
+            environment.with(Opened::look_through)?;
+        }
         let shared = Arc::new(Shared {
             environment,
             known: Known::new(format!("embedded:{}", directory.display())),
@@ -253,6 +263,7 @@ impl Store for EmbeddedStore {
 
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
         let (after, len) = (after.number()?, page_len(limit)?);
+        self.shared.environment.with(Opened::look_through)?;
         self.shared.read(|opened, txn, metadata| {
             let mut page = Page::default();
             let mut last = after;

@@ -9,6 +9,8 @@
 //! its end were given back in the transaction that had taken them: they are free, and were never
 //! written. So the missing pages of a short file are looked for among the free ones.
 
+mod walk;
+
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
@@ -16,6 +18,8 @@ use std::os::unix::fs::FileExt;
 
 use heed::byteorder::{ByteOrder, NativeEndian};
 use index::{Error, ErrorKind, Result};
+
+pub(super) use self::walk::{Pages, check};
 
 use super::environment::io_error;
 
@@ -27,6 +31,8 @@ const META_BYTES: usize = 136;
 /// `PAGEHDRSZ`.
 const HEADER_BYTES: usize = 16;
 const ROOT_BYTES: u64 = (HEADER_BYTES + META_BYTES) as u64;
+/// `MDB_db`.
+const TREE_BYTES: usize = 48;
 /// `NODESIZE`.
 const NODE_BYTES: usize = 8;
 /// `P_INVALID`, the root of an empty tree.
@@ -66,10 +72,32 @@ pub(super) struct Extent {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Root {
     page_bytes: u64,
-    /// The root of the tree of free pages.
-    free: u64,
+    /// The tree of free pages.
+    free: Tree,
+    /// The tree of everything else: names of databases, each with the root of its own.
+    main: Tree,
     last_page: u64,
     txn_id: u64,
+}
+
+/// A tree of pages (`MDB_db`).
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Tree {
+    /// Of its pages from the root to the leaves.
+    depth: u16,
+    n_entries: u64,
+    /// The number of its first page.
+    root: u64,
+}
+
+impl Tree {
+    fn read(bytes: &[u8]) -> Self {
+        Self {
+            depth: NativeEndian::read_u16(&bytes[6..]),
+            n_entries: NativeEndian::read_u64(&bytes[32..]),
+            root: NativeEndian::read_u64(&bytes[40..]),
+        }
+    }
 }
 
 /// Returns the extent of LMDB's file; `None` for a file without both roots, which LMDB will begin
@@ -105,10 +133,12 @@ pub(super) fn extent(file: &File) -> Result<Option<Extent>> {
             Ok(_) | Err(_) => return Err(truncated(n_bytes, n_bytes_numbered)),
         }
     }
-    Err(Error::new(
-        ErrorKind::Busy,
-        "the store was written again and again while it was looked at; try again",
-    ))
+    Err(written_meanwhile())
+}
+
+/// What is told where no look came to its end before others had written twice.
+pub(super) fn written_meanwhile() -> Error {
+    Error::new(ErrorKind::Busy, "the store was written again and again while it was looked at; try again")
 }
 
 /// The error of a file without some of the pages written by LMDB.
@@ -131,6 +161,12 @@ fn unreadable(error: io::Error) -> Error {
 
 /// Reads the root that counts.
 fn read_root(file: &File) -> Result<Option<Root>> {
+    // LMDB takes the later one, and the first of two that are as late.
+    Ok(read_roots(file)?.map(|[first, second]| if second.txn_id > first.txn_id { second } else { first }))
+}
+
+/// Both roots.
+fn read_roots(file: &File) -> Result<Option<[Root; 2]>> {
     let n_bytes = file.metadata().map_err(unreadable)?.len();
     if n_bytes < ROOT_BYTES {
         return Ok(None);
@@ -140,14 +176,14 @@ fn read_root(file: &File) -> Result<Option<Root>> {
         return Ok(None);
     }
     let second = read_root_at(file, 1, first.page_bytes)?;
-    // LMDB takes the later root, and of two equally late ones the first.
-    let root = if second.txn_id > first.txn_id { second } else { first };
-    let is_sound = (512..=1 << 16).contains(&root.page_bytes)
-        && root.page_bytes.is_power_of_two()
-        && root.page_bytes == first.page_bytes
-        && root.last_page >= 1
-        && (root.free == NO_PAGE || (2..=root.last_page).contains(&root.free));
-    if is_sound { Ok(Some(root)) } else { Err(not_lmdb()) }
+    let is_sound = |root: &Root| {
+        (512..=1 << 16).contains(&root.page_bytes)
+            && root.page_bytes.is_power_of_two()
+            && root.page_bytes == first.page_bytes
+            && root.last_page >= 1
+            && (root.free.root == NO_PAGE || (2..=root.last_page).contains(&root.free.root))
+    };
+    if is_sound(&first) && is_sound(&second) { Ok(Some([first, second])) } else { Err(not_lmdb()) }
 }
 
 fn read_root_at(file: &File, number: u64, at: u64) -> Result<Root> {
@@ -163,7 +199,8 @@ fn read_root_at(file: &File, number: u64, at: u64) -> Result<Root> {
     }
     Ok(Root {
         page_bytes: NativeEndian::read_u32(&meta[24..]).into(),
-        free: NativeEndian::read_u64(&meta[64..]),
+        free: Tree::read(&meta[24..]),
+        main: Tree::read(&meta[72..]),
         last_page: NativeEndian::read_u64(&meta[120..]),
         txn_id: NativeEndian::read_u64(&meta[128..]),
     })
@@ -175,8 +212,8 @@ fn free_pages(file: &File, root: &Root, first: u64) -> Result<BTreeSet<u64>> {
     let mut found = BTreeSet::new();
     let mut n_read = 0;
     let mut to_read = Vec::new();
-    if root.free != NO_PAGE {
-        to_read.push((root.free, 1));
+    if root.free.root != NO_PAGE {
+        to_read.push((root.free.root, 1));
     }
     while let Some((number, depth)) = to_read.pop() {
         n_read += 1;
@@ -263,13 +300,17 @@ impl<'a> Node<'a> {
         NativeEndian::read_u16(&self.0[4..])
     }
 
+    fn key_len(&self) -> usize {
+        usize::from(NativeEndian::read_u16(&self.0[6..]))
+    }
+
     fn child(&self) -> u64 {
         u64::from(self.flags()) << 32 | u64::from(self.low())
     }
 
     fn value(&self) -> Result<Value<'a>> {
-        let key_len = usize::from(NativeEndian::read_u16(&self.0[6..]));
-        let (len, bytes) = (self.low() as usize, self.0.get(NODE_BYTES + key_len..).ok_or_else(not_lmdb)?);
+        let bytes = self.0.get(NODE_BYTES + self.key_len()..).ok_or_else(not_lmdb)?;
+        let len = self.low() as usize;
         let value = if self.flags() & BIG != 0 {
             let number = bytes.get(..8).map(NativeEndian::read_u64);
             number.map(|number| Value::Overflow { number, len })

@@ -6,13 +6,14 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use heed::Env;
 use index::{Error, ErrorKind, Result};
 
 use super::directory::{DATA_FILE, LOCK_FILE};
-use super::environment::{explain, io_error};
-use super::pages;
+use super::environment::{Failure, explain, io_error};
+use super::pages::{self, Pages};
 
 /// The paths of a store, and the files found there at the opening.
 pub(super) struct Place {
@@ -26,7 +27,12 @@ pub(super) struct Place {
     data: File,
     /// The length of the file as last seen; the file never shrinks.
     n_bytes: AtomicU64,
+    /// Whether every page has been looked at.
+    is_looked_through: AtomicBool,
 }
+
+/// How often a snapshot is taken to look through: two transactions that end at once take its root away.
+const LOOKS_MAX: usize = 64;
 
 /// The identity of a file on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,12 +80,33 @@ impl Place {
             return Err(replaced(&lock_path));
         }
         let (data_id, n_bytes) = (FileId::of(&metadata), AtomicU64::new(metadata.len()));
-        Ok(Self { data_path, lock_path, data_id, lock_id, data, n_bytes })
+        let is_looked_through = AtomicBool::new(false);
+        Ok(Self { data_path, lock_path, data_id, lock_id, data, n_bytes, is_looked_through })
     }
 
     /// The file of pages.
     pub(super) fn data(&self) -> &File {
         &self.data
+    }
+
+    /// Looks at pages by plain reads, if not all have been looked at: LMDB believes what is in them. What is written from then
+    /// on is what LMDB's processes write. For a thread without a transaction.
+    ///
+    /// # Errors
+    /// `Corrupt` where a page holds other bytes than LMDB can have written.
+    pub(super) fn look_through(&self, env: &Env, pages: Pages) -> Result<(), Failure> {
+        if self.is_looked_through.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        for _ in 0..LOOKS_MAX {
+            // Its pages are not used again before it ends.
+            let txn = env.read_txn()?;
+            if pages::check(&self.data, txn.id() as u64, pages)? {
+                self.is_looked_through.fetch_or(pages == Pages::All, Ordering::Release);
+                return Ok(());
+            }
+        }
+        Err(pages::written_meanwhile().into())
     }
 
     /// Returns true if `data` is a handle of the file of pages.

@@ -140,6 +140,7 @@ impl Shared {
                     }
                 }
                 drop(ram);
+                opened.look_through()?;
                 let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
                 let txn = opened.read_txn()?;
                 let kind = &self.metadata(opened, &txn)?.kind;

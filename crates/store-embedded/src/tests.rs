@@ -7,6 +7,7 @@ mod full_disk;
 mod growth;
 mod jumps;
 mod made_anew;
+mod noise;
 mod place;
 mod processes;
 mod retaining;
@@ -34,6 +35,7 @@ const SMALL: Limits = Limits {
     follow_step: 7,
     swept_min: 3,
     patience: PATIENCE,
+    looked_through_max: LOOKED_THROUGH_MAX,
 };
 
 /// In memory, if possible: these tests pull the plug on processes, not on the machine.

@@ -62,6 +62,8 @@ pub(super) struct Keys {
     pub(super) run_times: Vec<u8>,
     /// The time of the last write; likewise only there.
     pub(super) last_write: Vec<u8>,
+    /// How many scripts have written documents.
+    pub(super) writes: Vec<u8>,
     /// A key that never exists. A write to it on condition that it exists changes nothing, and is
     /// refused where a write would be.
     pub(super) ready: Vec<u8>,
@@ -83,6 +85,7 @@ impl Keys {
             times: key("times"),
             run_times: key("t:"),
             last_write: key("last_write"),
+            writes: key("writes"),
             ready: key("ready"),
             texts: key("x:"),
             answers: key("a:"),

@@ -28,7 +28,7 @@ use index::backend::Known;
 use index::backend::{check_batch, check_documents, page_len};
 use index::{
     Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Neighbours, Page,
-    Result, Rule, Selection, Sketch, Status, Store, StoredDocument, Text, TextKeeping,
+    Result, Rule, Selection, Sketch, Status, Store, StoredDocument, Text, TextKeeping, WriteMark,
 };
 
 use self::answers::{Written, unexpected};
@@ -134,6 +134,14 @@ impl RedisStore {
         Ok(Horizon::new(self.known()?.retain, self.clock.now()))
     }
 
+    /// How many scripts have written documents, of an index that was written to since they count.
+    fn n_writes(&self) -> Result<Option<u64>> {
+        let n = self.values(vec![self.keys.writes.clone()])?.pop().flatten();
+        let number = |n: Vec<u8>| std::str::from_utf8(&n).ok().and_then(|n| n.parse().ok());
+        n.map(|n| number(n).ok_or_else(|| Error::corrupt("the index's number of writes is no number")))
+            .transpose()
+    }
+
     /// Returns true if the index keeps texts.
     fn keeps_texts(&self) -> Result<bool> {
         Ok(self.known()?.texts != TextKeeping::None)
@@ -215,8 +223,12 @@ impl Store for RedisStore {
         self.check()?;
         let mut set = redis::cmd("SET");
         set.arg(&self.keys.ready).arg("").arg("XX");
-        let of_types =
-            [("ZCARD", &self.keys.ids), ("ZCARD", &self.keys.times), ("GET", &self.keys.last_write)];
+        let of_types = [
+            ("ZCARD", &self.keys.ids),
+            ("ZCARD", &self.keys.times),
+            ("GET", &self.keys.last_write),
+            ("GET", &self.keys.writes),
+        ];
         self.server.run_within(READY_WAIT_MAX, |connection| {
             set.exec(connection)?;
             of_types.iter().try_for_each(|(read, key)| redis::cmd(read).arg(key).exec(connection))
@@ -299,6 +311,14 @@ impl Store for RedisStore {
 
     fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
         examine::examine(self, mends, report)
+    }
+
+    fn last_write(&self) -> Result<Option<WriteMark>> {
+        Ok(self.n_writes()?.map(|number| WriteMark { number, checksum: None }))
+    }
+
+    fn has_written(&self, mark: &WriteMark) -> Result<bool> {
+        Ok(self.n_writes()?.unwrap_or(0) >= mark.number)
     }
 
     fn status(&self) -> Result<Status> {

@@ -201,7 +201,7 @@ impl Scripts {
         let entries = first(entries, |(.., n_buckets)| (*n_buckets, 0));
         let mut call = self.examine.prepare_invoke();
         begun.begin(&mut call);
-        call.key(begun.keys.answer(&token())).arg(what).arg(i32::from(mends));
+        call.key(begun.keys.answer(&token())).key(&begun.keys.writes).arg(what).arg(i32::from(mends));
         for (a, b, _) in entries {
             call.arg(a).arg(b);
         }
@@ -234,7 +234,7 @@ impl Begun<'_> {
     ) -> Timestamp {
         let now = clock.now();
         Self { horizon: Horizon::new(retain, now), ..*self }.begin(call);
-        call.key(self.keys.answer(&token())).key(&self.keys.last_write);
+        call.key(self.keys.answer(&token())).key(&self.keys.writes).key(&self.keys.last_write);
         call.arg(n_swept_max(n_items, SWEPT_MIN)).arg(now.as_ms());
         call.arg(clock.ahead_ms_max().min(AHEAD_MS_MAX)).arg(i32::from(clock.refuses_ahead()));
         now

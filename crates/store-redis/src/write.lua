@@ -3,9 +3,12 @@
 -- tries (`server.rs`).
 local ANSWER, ANSWER_SECONDS = KEYS[9], 180
 
+-- How many scripts have written documents: an older copy of the index has a lower number.
+local WRITES = KEYS[10]
+
 -- When the index was last written to, by which clocks are doubted (`last_write.rs`): a time, then the first and the last of
 -- those that were too far ahead of it, or two zeros. A later time is noted when it is so much later.
-local LAST_WRITE, STEP_MS_MAX = KEYS[10], 60000
+local LAST_WRITE, STEP_MS_MAX = KEYS[11], 60000
 
 -- A script sweeps no more documents once they were in more buckets than this.
 local SWEPT_BUCKETS = 4096
@@ -17,6 +20,7 @@ end
 
 local function keep(answers)
   call('SET', ANSWER, cmsgpack.pack(answers), 'EX', ANSWER_SECONDS)
+  call('INCR', WRITES)
 end
 
 -- Does something with each bucket that a record lists, and the member that it has there.

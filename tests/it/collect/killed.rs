@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Place, files_in, item};
-use crate::support::{Random, command, made_up_corpus, run, sealed, until};
+use crate::support::{Figures, Random, command, made_up_corpus, run, sealed, until};
 
 /// Moves every file with a final name out of the results.
 fn take_away(results: &Path, to: &Path) {
@@ -49,6 +49,7 @@ fn nothing_is_lost_and_nothing_is_kept_twice() {
         })
         .collect();
     let more = ["-q", "--every-seconds", "0", "--duplicates", "--delete"];
+    let mut figures = Figures::default();
     let mut n_killed_in_a_round = 0;
     for (n, lines) in lines.chunks(60).enumerate() {
         place.deliver(&format!("{n}.jsonl"), lines.concat());
@@ -58,7 +59,8 @@ fn nothing_is_lost_and_nothing_is_kept_twice() {
         thread::sleep(Duration::from_millis(random.below(40) as u64));
         take_away(&place.at("results"), &taken_away);
         child.kill().unwrap();
-        child.wait().unwrap();
+        figures.round(|| child.wait()).unwrap();
+        figures.faults += 1;
         n_killed_in_a_round += usize::from(place.at("incoming/.collector/round.json").exists());
     }
     assert!(n_killed_in_a_round > FILES / 8, "only {n_killed_in_a_round} were killed in the middle");
@@ -98,6 +100,8 @@ fn nothing_is_lost_and_nothing_is_kept_twice() {
     left.sort();
     expected.sort();
     assert_eq!(left, expected);
+    figures.acknowledged = numbers.len() as u64;
+    figures.end("collect killed");
 }
 
 /// Killed after the round was counted, and before its files were removed.

@@ -9,7 +9,7 @@ use index::{DocumentId, ErrorKind};
 use serde_json::json;
 
 use super::{create, document, open};
-use crate::support::{Redis, Worker, apart, run, until};
+use crate::support::{Redis, Worker, apart, made_up_corpus, run, until};
 
 const TEXT: &str =
     "The ferry leaves at noon and comes back at night, whatever the weather in the harbour is.";
@@ -156,4 +156,45 @@ fn a_user_with_a_password() {
     set("two");
     redis.cli(&["client", "kill", "user", "reader"]);
     assert!(store.ready().is_ok());
+}
+
+/// A batch is written by several scripts, and the server is full at one of them: what came before is there.
+#[test]
+fn lines_of_a_batch_that_met_a_full_server_may_be_done() {
+    let Some(redis) = Redis::start(&["--maxmemory", "3mb"]) else { return };
+    let worker = Worker::start(&redis.url("batch"), &[]);
+    let corpus = made_up_corpus(3_000, 9);
+    let lines: Vec<&str> = corpus.lines().collect();
+    let post = |lines: &[&str]| worker.post_lines("/v1/documents:batch", lines.join("\n").as_bytes()).1;
+    let (mut refused, mut n_done) = (Vec::new(), 0);
+    for lines in lines.chunks(600) {
+        for (line, answer) in lines.iter().zip(post(lines)) {
+            if answer["status"] == 503 {
+                let detail = answer["detail"].as_str().unwrap();
+                assert!(
+                    detail.contains("may have been written") && detail.contains("`unchanged`"),
+                    "{detail}"
+                );
+                refused.push(*line);
+            } else {
+                assert!(answer["outcome"].is_string(), "{answer}");
+                n_done += 1;
+            }
+        }
+    }
+    assert!(n_done > 0 && !refused.is_empty(), "{n_done} done, {} refused", refused.len());
+    redis.cli(&["config", "set", "maxmemory", "0"]);
+    until(|| worker.get("/readyz").0 == 200);
+    // Each of them is safe to repeat, whether it was done or not.
+    for lines in refused.chunks(600) {
+        for answer in post(lines) {
+            assert!(answer["outcome"].is_string(), "{answer}");
+        }
+    }
+    // And so is everything.
+    for lines in lines.chunks(600) {
+        for answer in post(lines) {
+            assert!(answer["outcome"] == "unchanged" || answer["outcome"] == "duplicate", "{answer}");
+        }
+    }
 }

@@ -3,13 +3,15 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use index::{Document, DocumentId, ErrorKind, MemoryStore, Store};
 
 use super::{create, document, metadata, open};
-use crate::support::{Random, Redis, apart, command, kept, made_up_corpus, news, redis, run};
+use crate::support::{Figures, Random, Redis, apart, command, kept, made_up_corpus, news, redis, run};
 
 /// A server that is killed and comes back, three times in one load, does not change the result.
 ///
@@ -26,6 +28,7 @@ fn a_server_that_comes_back() {
     let path = output.path().to_str().unwrap();
     let args = ["dedup", "-q", "--store", &url, "--texts", "zstd", "--output", path, corpus];
     let loading = command("indexer", args).spawn().unwrap();
+    let mut figures = Figures { acknowledged: 10_000, ..Figures::default() };
     for n_documents in [200, 1_500, 3_000] {
         let count = || redis.cli(&["zcard", "pigeonhole:{away}:ids"]).trim().parse::<u64>().unwrap_or(0);
         while count() < n_documents {
@@ -34,10 +37,12 @@ fn a_server_that_comes_back() {
         redis.down();
         thread::sleep(Duration::from_millis(500));
         redis.up();
+        figures.faults += 1;
     }
-    let loaded = loading.wait_with_output().unwrap();
+    let loaded = figures.round(|| loading.wait_with_output()).unwrap();
     assert!(loaded.status.success(), "{}", String::from_utf8_lossy(&loaded.stderr));
-    assert_eq!(fs::read_to_string(path).unwrap(), kept("memory:", "5c2", corpus));
+    figures.wrong = u64::from(fs::read_to_string(path).unwrap() != kept("memory:", "5c2", corpus));
+    figures.end("Redis killed under dedup");
 }
 
 /// The server does its work, and every third answer is lost: the caller gets the outcome of the
@@ -46,25 +51,33 @@ fn a_server_that_comes_back() {
 fn lost_answers() {
     let Some(redis) = redis() else { return };
     create(&redis.url("lossy"));
-    let store = open(&format!("redis://{}/lossy", lose_answers(redis.address, 3)));
+    let n_lost = Arc::new(AtomicU64::new(0));
+    let store = open(&format!("redis://{}/lossy", lose_answers(redis.address, 3, Arc::clone(&n_lost))));
     let memory = MemoryStore::new();
     memory.create(&metadata()).unwrap();
     let mut random = Random(4);
+    let mut figures = Figures::default();
     let mut bits = || (0..2).fold(random.next() & 0xff_ffff, |bits, _| bits ^ 1 << (random.next() % 64));
     for round in 0..40 {
         let documents: Vec<_> =
             (0..20).map(|n| document(&format!("{}", n * (round + 1) % 97), bits())).collect();
         let ids: Vec<_> = documents.iter().step_by(3).map(|document| document.id.clone()).collect();
-        let answers = [&*store, &memory].map(|store| {
-            let inserted = store.insert_if_new(&documents, &apart(3).into()).unwrap();
-            (inserted, store.insert(&documents[..5]).unwrap(), store.remove(&ids).unwrap())
+        let answers = figures.round(|| {
+            [&*store, &memory].map(|store| {
+                let inserted = store.insert_if_new(&documents, &apart(3).into()).unwrap();
+                (inserted, store.insert(&documents[..5]).unwrap(), store.remove(&ids).unwrap())
+            })
         });
+        figures.acknowledged += documents.len() as u64;
         assert_eq!(answers[0], answers[1], "round {round}");
     }
+    figures.faults = n_lost.load(Ordering::Relaxed);
+    figures.end("answers of Redis lost");
+    assert!(figures.faults > 10, "{figures:?}");
 }
 
 /// Starts a proxy that closes the connection instead of every n-th answer, and returns its address.
-fn lose_answers(server: SocketAddr, every: usize) -> SocketAddr {
+fn lose_answers(server: SocketAddr, every: usize, n_lost: Arc<AtomicU64>) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -84,6 +97,7 @@ fn lose_answers(server: SocketAddr, every: usize) -> SocketAddr {
                 n_here += 1;
                 n_answers += usize::from(n_here > 5);
                 if n_here > 5 && n_answers % every == 0 {
+                    n_lost.fetch_add(1, Ordering::Relaxed);
                     break;
                 }
                 client.write_all(&buffer[..n]).unwrap_or(());

@@ -77,6 +77,7 @@ fn what_is_no_request_is_a_problem() {
     for (request, status, kind) in [
         ("\x16\x03\x01 junk\r\n\r\n", 400, "not-http"),
         ("GET / HTTP/9.9\r\n\r\n", 400, "not-http"),
+        ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, "not-http"),
         ("GET / HTTP/1.1\r\nhost: localhost\r\nno header\r\n\r\n", 400, "not-http"),
         (
             &format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-long: {long}\r\n\r\n"),
@@ -99,7 +100,7 @@ fn what_is_no_request_is_a_problem() {
         super::is_problem((status, problem), status, kind);
     }
     let metrics = worker.get_text("/metrics");
-    for line in ["status=\"400\"} 3", "status=\"431\"} 3"] {
+    for line in ["status=\"400\"} 4", "status=\"431\"} 3"] {
         let line = format!("pigeonhole_requests_total{{route=\"none\",method=\"none\",{line}");
         assert!(metrics.contains(&line), "{line}\n{metrics}");
     }

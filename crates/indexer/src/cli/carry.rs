@@ -24,6 +24,9 @@ pub(crate) struct ExportArgs {
     store: PlaceArgs,
     /// Write the records here; the name says what it is: .parquet, .csv, .tsv, else JSON Lines [packed where it ends in
     /// .gz or .zst; - for stdout]
+    ///
+    /// Cells of CSV and TSV are written as they are: one that begins with =, +, - or @ is a formula
+    /// to a spreadsheet.
     #[arg(long, value_name = "FILE", value_parser = path_for(Role::Records), help_heading = "Output")]
     output: PathBuf,
     /// Write the texts of the documents too, in a field `text`; who has the file can read them

@@ -52,6 +52,10 @@ struct Ids {
 }
 
 impl Noted {
+    pub(super) fn len(&self) -> usize {
+        self.features.len()
+    }
+
     /// Notes a document and the document for which it was dropped. The latter may come later in the
     /// input, may have come before, or may be in the index.
     pub(super) fn add(

@@ -19,6 +19,7 @@ use minhash::Similarity;
 use simhash::Distance;
 
 use crate::job::refuse_remote;
+use crate::memory::Watch;
 use crate::numbers::Grouped;
 use crate::opening::{check_outlives, open_existing};
 use crate::output::{ResultsFormat, place_of, print_to_stdout};
@@ -124,13 +125,21 @@ struct Joining<'a> {
     parts: &'a Parts,
     /// Cells read so far, of all parts.
     n_cells: AtomicU64,
+    memory: Watch,
     /// True once a thread has failed.
     is_over: AtomicBool,
 }
 
 impl<'a> Joining<'a> {
     fn new(join: CellJoin<'a>, walk: &'a Walk<'a>, parts: &'a Parts) -> Self {
-        Self { join, walk, parts, n_cells: AtomicU64::new(0), is_over: AtomicBool::new(false) }
+        Self {
+            join,
+            walk,
+            parts,
+            n_cells: AtomicU64::new(0),
+            memory: Watch::new(),
+            is_over: AtomicBool::new(false),
+        }
     }
 
     fn run(&self, missing: &[u32], n_threads: usize, progress: &mut PartsProgress) -> anyhow::Result<Joined> {
@@ -176,6 +185,7 @@ impl<'a> Joining<'a> {
             let page = page?;
             self.n_cells.fetch_add(page.len() as u64, Ordering::Relaxed);
             ensure!(!self.is_over.load(Ordering::Relaxed), anyhow!("another part has failed"));
+            self.memory.check(false)?;
             Ok(page)
         });
         let joined = self.join.run(pages, &scratch, &mut |pair: NearPair<'_>| table.add(pair.into()))?;

@@ -15,12 +15,17 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::timed::Turns;
 
+/// How a client of HTTP/2 begins (RFC 9113, 3.4).
+const HTTP2: &[u8] = b"PRI * HTTP/2.0\r\n";
+
 /// Stream that writes `refusal(status)` in place of hyper's own answer with `status`.
 pub(super) struct Refusing<S, F> {
     stream: S,
     turns: Arc<Turns>,
     /// Number of turns when the last answer was completely written.
     n_answered: u64,
+    /// Whether nothing has been read.
+    is_new: bool,
     refusal: F,
     /// Bytes of the refusal that are not yet written.
     unwritten: Bytes,
@@ -28,7 +33,7 @@ pub(super) struct Refusing<S, F> {
 
 impl<S, F: Fn(StatusCode) -> Bytes> Refusing<S, F> {
     pub(super) fn new(stream: S, turns: Arc<Turns>, refusal: F) -> Self {
-        Self { stream, turns, n_answered: 0, refusal, unwritten: Bytes::new() }
+        Self { stream, turns, n_answered: 0, is_new: true, refusal, unwritten: Bytes::new() }
     }
 
     /// Replaces an answer of hyper itself. No request has come since all answers were written, so
@@ -65,7 +70,14 @@ impl<S: AsyncRead + Unpin, F: Unpin> AsyncRead for Refusing<S, F> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let n_before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        let read = &mut buffer.filled_mut()[n_before..];
+        if std::mem::take(&mut self.is_new) && read.starts_with(HTTP2) {
+            // hyper knows these bytes, and closes without a word. What is no method it refuses.
+            read[0] = 0;
+        }
+        Poll::Ready(Ok(()))
     }
 }
 

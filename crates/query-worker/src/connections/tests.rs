@@ -309,3 +309,14 @@ async fn what_is_no_request() {
         assert_eq!(problem["instance"], format!("urn:pigeonhole:request:{id}"));
     }
 }
+
+/// hyper would close without a word.
+#[tokio::test(start_paused = true)]
+async fn http2_is_told_that_it_is_not_spoken() {
+    let (mut client, _stage, ended) = begin();
+    client.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.unwrap();
+    let mut said = String::new();
+    client.read_to_string(&mut said).await.unwrap();
+    ended.await.unwrap();
+    assert!(said.starts_with("HTTP/1.1 400 ") && said.contains("for HTTP/2 put a proxy before"), "{said}");
+}

@@ -21,7 +21,7 @@ fn rule() -> Rule {
     Rule { counter: Some(word_counter()), ..metadata().rule() }
 }
 
-fn open(path: &Path) -> EmbeddedStore {
+pub(super) fn open(path: &Path) -> EmbeddedStore {
     let store = EmbeddedStore::open_with(path, Mode::CreateIfMissing, SMALL, Clock::system()).unwrap();
     store.create(&metadata()).unwrap();
     store
@@ -32,14 +32,14 @@ fn told(name: &str, signature: Range<u64>, text: Range<u64>) -> Document {
     Document { id: id(name), sketch, source: None }
 }
 
-fn honest(name: &str, numbers: Range<u64>) -> Document {
+pub(super) fn honest(name: &str, numbers: Range<u64>) -> Document {
     told(name, numbers.clone(), numbers)
 }
 
 /// Inserts fifty texts, each beginning ten words after the one before, and five texts with the
-/// signature of the first. Every fourth call removes the documents of
-/// the one before instead.
-fn call(store: &dyn Store, n: u64) -> Vec<Insertion> {
+/// signature of the first. Every fourth call removes the
+/// documents of the one before instead.
+pub(super) fn call(store: &dyn Store, n: u64) -> Vec<Insertion> {
     let from = 1_000_000 * (n / 4);
     let removes = n % 4 == 3;
     let name = if removes { n - 1 } else { n };

@@ -2,6 +2,8 @@
 //! own tests cover their use of the store.
 
 mod arithmetic;
+mod cluster;
+mod copies;
 mod server;
 mod signed;
 mod texts;

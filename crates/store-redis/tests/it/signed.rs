@@ -262,7 +262,7 @@ fn redis_mends_the_rows_of_all_facets() {
         assert_eq!(store.remove(&[id("a"), id("b")]).unwrap(), [true, true]);
         for left in keys(&mut connection, &name, "") {
             assert!(
-                left.ends_with(b":metadata") || left.ends_with(b":last_write"),
+                [&b":metadata"[..], b":last_write", b":writes"].iter().any(|name| left.ends_with(name)),
                 "{}",
                 left.escape_ascii()
             );
@@ -285,7 +285,11 @@ fn redis_sweeps_the_rows_of_all_facets() {
         store.remove(&none).unwrap();
     }
     assert_eq!(keys(&mut server.connection(), "swept", "b:").len(), 0);
-    assert_eq!(keys(&mut server.connection(), "swept", "").len(), 2, "metadata and the last write");
+    assert_eq!(
+        keys(&mut server.connection(), "swept", "").len(),
+        3,
+        "metadata, the last write and their number"
+    );
 }
 
 /// A record changed by other hands is an error of the calls that meet it, and a finding of an
@@ -339,5 +343,5 @@ fn redis_tells_damage_of_signed_records() {
     store.remove(&[id("0"), id("other")]).unwrap();
     examine(&*store, true);
     assert_eq!(examine(&*store, false), []);
-    assert_eq!(keys(&mut connection, "damaged", "").len(), 1, "the metadata");
+    assert_eq!(keys(&mut connection, "damaged", "").len(), 2, "the metadata and the number of writes");
 }

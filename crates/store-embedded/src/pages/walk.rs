@@ -1,0 +1,245 @@
+//! A walk over the trees of a snapshot by plain reads: whether each page is one that LMDB could have written there. LMDB believes
+//! its pages, and one of other bytes ends the process that reads it, or hides what it held.
+//!
+//! A page of noise fails at its number. The other looks, at bounds within a page and at numbers of pages, keep LMDB from reading
+//! outside of it. Other values in a sound page are what checksums of records are for.
+
+use std::fs::File;
+
+use heed::byteorder::{ByteOrder, NativeEndian};
+use index::{Error, Result};
+
+use super::{
+    BIG, BRANCH, DEPTH_MAX, HEADER_BYTES, LEAF, META, NO_PAGE, NODE_BYTES, OVERFLOW, Root, TREE_BYTES, Tree,
+    read_at, read_roots,
+};
+
+/// `P_LEAF2` and `P_SUBP` of `mp_flags`: pages of databases with several values to a key, which the store has not got.
+const OF_DUPLICATES: u16 = 0x20 | 0x40;
+/// `F_SUBDATA` of `mn_flags`: the value is the root of a database.
+const DATABASE: u16 = 0x02;
+/// The bytes of a number of a page or a transaction.
+const NUMBER_BYTES: usize = 8;
+
+/// Which pages of the databases a walk reads; it reads all of the free ones' tree and of the databases' names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pages {
+    /// Those with keys alone, which are some hundredths, and roots.
+    Branches,
+    /// Those with values too, and the first page of each value that has pages of its own.
+    All,
+}
+
+/// Looks at the pages of the snapshot of transaction `txn_id`, which a reader must hold. False where its root is
+/// written over already, because two transactions have ended since.
+///
+/// # Errors
+/// `Corrupt` with the number of the first page that is not what it should be.
+pub(crate) fn check(file: &File, txn_id: u64, pages: Pages) -> Result<bool> {
+    let Some(root) = read_roots(file)?.into_iter().flatten().find(|root| root.txn_id == txn_id) else {
+        return Ok(false);
+    };
+    let mut walk = Walk { file, root, n_read: 0, bytes: vec![0; root.page_bytes as usize] };
+    walk.tree(root.free, Pages::All, &mut |walk, node| walk.free_pages(node))?;
+    let mut databases = Vec::new();
+    walk.tree(root.main, Pages::All, &mut |_, node| {
+        if let Value::Database(tree) = node.value {
+            databases.push(tree);
+        }
+        Ok(())
+    })?;
+    for tree in databases {
+        walk.tree(tree, pages, &mut |_, _| Ok(()))?;
+    }
+    Ok(true)
+}
+
+/// What is told of a page that cannot be what was written.
+fn other_bytes(number: u64) -> Error {
+    Error::corrupt(format!(
+        "page {number} of the store's file data.mdb holds other bytes than were written; stop what uses the index, restore it \
+         from a backup or build it anew, and see that `pigeonhole verify` finds nothing"
+    ))
+}
+
+struct Walk<'a> {
+    file: &'a File,
+    root: Root,
+    n_read: u64,
+    /// The page that is looked at.
+    bytes: Vec<u8>,
+}
+
+/// A key and what stands under it, in a leaf.
+struct Leaf {
+    page: u64,
+    value: Value,
+}
+
+enum Value {
+    /// From where to where in the page.
+    Here(usize, usize),
+    Overflow {
+        number: u64,
+        len: usize,
+    },
+    Database(Tree),
+}
+
+type Visit<'v> = dyn FnMut(&Walk<'_>, &Leaf) -> Result<()> + 'v;
+
+impl Walk<'_> {
+    /// Looks at a tree, and gives its leaves' nodes in turn to `visit`.
+    fn tree(&mut self, tree: Tree, pages: Pages, visit: &mut Visit<'_>) -> Result<()> {
+        if tree.root == NO_PAGE {
+            return Ok(());
+        }
+        let depth = usize::from(tree.depth);
+        if depth == 0 || depth > DEPTH_MAX {
+            return Err(other_bytes(tree.root));
+        }
+        let reads_leaves = pages == Pages::All || depth == 1;
+        let mut n_entries = 0;
+        let mut to_read = vec![(tree.root, 1)];
+        while let Some((number, level)) = to_read.pop() {
+            if level == depth {
+                if reads_leaves {
+                    n_entries += self.leaf(number, visit)?;
+                }
+                continue;
+            }
+            let first = to_read.len();
+            self.read(number, BRANCH)?;
+            let nodes = self.nodes().ok_or_else(|| other_bytes(number))?;
+            to_read.extend(nodes.map(|node| (node.child(), level + 1)));
+            // In the order of keys, which is mostly the order in which they were written.
+            to_read[first..].reverse();
+        }
+        if !reads_leaves || n_entries == tree.n_entries { Ok(()) } else { Err(other_bytes(tree.root)) }
+    }
+
+    /// Looks at a leaf and at the first page of what it holds elsewhere, and returns how many keys it has.
+    fn leaf(&mut self, number: u64, visit: &mut Visit<'_>) -> Result<u64> {
+        self.read(number, LEAF)?;
+        let damaged = || other_bytes(number);
+        let mut n_entries = 0;
+        for node in self.nodes().ok_or_else(damaged)? {
+            let value = node.value().ok_or_else(damaged)?;
+            if let Value::Overflow { number, len } = value {
+                self.overflow(number, len)?;
+            }
+            visit(self, &Leaf { page: number, value })?;
+            n_entries += 1;
+        }
+        Ok(n_entries)
+    }
+
+    fn read(&mut self, number: u64, kind: u16) -> Result<()> {
+        self.n_read += 1;
+        // A tree has no page twice, nor two trees.
+        if !self.is_page(number) || self.n_read > self.root.last_page {
+            return Err(other_bytes(number));
+        }
+        read_at(self.file, &mut self.bytes, number * self.root.page_bytes)?;
+        if is_header(&self.bytes, number, kind) { Ok(()) } else { Err(other_bytes(number)) }
+    }
+
+    /// The two first pages are roots.
+    fn is_page(&self, number: u64) -> bool {
+        (2..=self.root.last_page).contains(&number)
+    }
+
+    /// The nodes of the page that was read, where each lies within it.
+    fn nodes(&self) -> Option<impl Iterator<Item = Node<'_>>> {
+        let end = usize::from(NativeEndian::read_u16(&self.bytes[12..]));
+        let upper = usize::from(NativeEndian::read_u16(&self.bytes[14..]));
+        let offsets = self.bytes.get(HEADER_BYTES..end)?;
+        let is_sound = !offsets.is_empty() && offsets.len().is_multiple_of(2) && end <= upper;
+        let node = move |offset: &[u8]| {
+            let at = usize::from(NativeEndian::read_u16(offset));
+            let node = Node { page: &self.bytes, at };
+            let is_within =
+                at >= upper && at + NODE_BYTES <= self.bytes.len() && node.key_end() <= self.bytes.len();
+            is_within.then_some(node)
+        };
+        let nodes = offsets.chunks_exact(2).map(node);
+        (is_sound && nodes.clone().all(|node| node.is_some())).then(|| nodes.flatten())
+    }
+
+    /// A value in pages of its own: one header is before all of it.
+    fn overflow(&self, number: u64, len: usize) -> Result<()> {
+        let n_pages = (HEADER_BYTES as u64 + len as u64).div_ceil(self.root.page_bytes);
+        let mut header = [0; HEADER_BYTES];
+        if !self.is_page(number) || self.root.last_page - number + 1 < n_pages {
+            return Err(other_bytes(number));
+        }
+        read_at(self.file, &mut header, number * self.root.page_bytes)?;
+        let is_sound = is_header(&header, number, OVERFLOW)
+            && u64::from(NativeEndian::read_u32(&header[12..])) == n_pages;
+        if is_sound { Ok(()) } else { Err(other_bytes(number)) }
+    }
+
+    /// What a transaction has freed: a count, then the numbers of the pages, in descending order. A writer takes pages from it.
+    fn free_pages(&self, leaf: &Leaf) -> Result<()> {
+        let (number, bytes) = match leaf.value {
+            Value::Here(from, to) => (leaf.page, self.bytes[from..to].to_vec()),
+            Value::Overflow { number, len } => {
+                let mut bytes = vec![0; len];
+                read_at(self.file, &mut bytes, number * self.root.page_bytes + HEADER_BYTES as u64)?;
+                (number, bytes)
+            }
+            Value::Database(_) => return Err(other_bytes(leaf.page)),
+        };
+        let mut numbers = bytes.chunks_exact(NUMBER_BYTES).map(NativeEndian::read_u64);
+        let n_numbers = numbers.next().and_then(|n| usize::try_from(n).ok());
+        let numbers: Vec<u64> = numbers.collect();
+        let is_sound = n_numbers.and_then(|n| numbers.get(..n)).is_some_and(|numbers| {
+            numbers.iter().all(|&number| self.is_page(number)) && numbers.is_sorted_by(|one, next| one > next)
+        });
+        if is_sound { Ok(()) } else { Err(other_bytes(number)) }
+    }
+}
+
+fn is_header(bytes: &[u8], number: u64, kind: u16) -> bool {
+    let flags = NativeEndian::read_u16(&bytes[10..]);
+    NativeEndian::read_u64(bytes) == number
+        && flags & (BRANCH | LEAF | OVERFLOW | META | OF_DUPLICATES) == kind
+}
+
+/// `MDB_node`, by where in its page it begins.
+struct Node<'a> {
+    page: &'a [u8],
+    at: usize,
+}
+
+impl Node<'_> {
+    fn node(&self) -> super::Node<'_> {
+        super::Node(&self.page[self.at..])
+    }
+
+    fn key_end(&self) -> usize {
+        self.at + NODE_BYTES + self.node().key_len()
+    }
+
+    fn child(&self) -> u64 {
+        self.node().child()
+    }
+
+    /// What stands under the key, where it is in the page.
+    fn value(&self) -> Option<Value> {
+        let (node, from) = (self.node(), self.key_end());
+        let len = node.low() as usize;
+        match node.flags() {
+            0 => (len <= self.page.len() - from).then(|| Value::Here(from, from + len)),
+            BIG => {
+                let number = self.page.get(from..from + NUMBER_BYTES).map(NativeEndian::read_u64)?;
+                Some(Value::Overflow { number, len })
+            }
+            DATABASE => {
+                let tree = self.page.get(from..from + TREE_BYTES)?;
+                (len == TREE_BYTES).then(|| Value::Database(Tree::read(tree)))
+            }
+            _ => None,
+        }
+    }
+}
