@@ -15,7 +15,7 @@ use super::documents::{self, Stored};
 use super::layout::{
     DOCUMENT_FAMILY, DOCUMENTS_END, INDEX_FAMILY, Record, decode_document_row, decode_id, index_column,
 };
-use super::loads;
+use super::loads::{self, may_load_beneath};
 use super::meet::{Ghosts, SWEPT_AFTER, is_ghost, is_old};
 use super::remove::{clean, swap};
 use super::rows::{Row, Span, Swapped, Table};
@@ -265,14 +265,15 @@ impl Examination<'_, '_> {
             if is_at_rest && stays && !is_loaded && is_ghost(*row, stored) {
                 ghosts.note_cell(*row, id, *timestamp);
                 let RowKey { segment, flag, fingerprint } = row;
-                places.push(format!("{id} under {fingerprint} in bucket {flag:02x}:{segment:08x}"));
+                let place = format!("{id} under {fingerprint} in bucket {flag:02x}:{segment:08x}");
+                places.push((place, self.mends && !may_load_beneath(&loads, *timestamp)));
             }
         }
         if self.mends {
             ghosts.sweep(self.access)?;
         }
-        for place in places {
-            self.found(FindingKind::Ghost, &place, self.mends);
+        for (place, is_mended) in places {
+            self.found(FindingKind::Ghost, &place, is_mended);
         }
         Ok(())
     }
