@@ -1,12 +1,14 @@
 //! A cluster: the connections to its servers, and calls that find their way.
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use prost::Message;
+use tokio::time;
 
 use crate::bounds::{REGISTRY_LEN_MAX, SCHEMA_LEN_MAX};
 use crate::messages::{
@@ -76,6 +78,9 @@ pub struct Client {
     /// Tables whose primaries did not answer a reader that replicas may answer, and when they are to be looked up anew.
     suspects: Mutex<HashMap<String, Instant>>,
 }
+
+/// So much longer a caller waits for a look-up than that waits for its own calls.
+const SLACK: Duration = Duration::from_millis(50);
 
 /// So many servers are asked where `hbase:meta` is, besides the masters.
 const KNOWN_MAX: usize = 8;
@@ -157,7 +162,7 @@ impl Client {
         }
     }
 
-    /// Asks a server once.
+    /// Asks a server once, and waits for the answer until then.
     pub(crate) async fn call_at(
         &self,
         server: &Address,
@@ -165,9 +170,14 @@ impl Client {
         method: &str,
         param: &impl Message,
         cells: &[Bytes],
+        until: Instant,
     ) -> Result<Answer, Error> {
-        let connection = self.connection(server, service).await?;
-        let outcome = connection.call(method, param, cells, self.options.call_timeout).await;
+        let connection = time::timeout_at(until.into(), self.connection(server, service)).await;
+        let connection = connection.unwrap_or_else(|_| {
+            Err(Error::Connection { source: io::ErrorKind::TimedOut.into(), was_sent: false })
+        })?;
+        let within = until.saturating_duration_since(Instant::now());
+        let outcome = connection.call(method, param, cells, within).await;
         if !self.has_answered.load(Ordering::Relaxed) && matches!(outcome, Ok(_) | Err(Error::Remote(_))) {
             self.has_answered.store(true, Ordering::Relaxed);
         }
@@ -203,14 +213,24 @@ impl Client {
 
     /// The regions of a table, as far as is known.
     ///
+    /// One caller looks them up, once, and the others wait for that, each until its own time. Where that fails each of them
+    /// goes on by its own patience: it may have more left than the one that has looked.
+    ///
     /// # Errors
     /// [`Error::Remote`] of class `TableNotFoundException` where there is no such table, and what the look-up meets.
-    pub(crate) async fn regions(&self, table: &str) -> Result<Arc<Regions>, Error> {
-        // One looks it up, and the others wait for that.
+    pub(crate) async fn regions(&self, table: &str, until: Instant) -> Result<Arc<Regions>, Error> {
+        let begun = Instant::now();
         let look_up = async || {
-            if table == META { self.look_up_meta().await } else { Box::pin(self.look_up(table)).await }
+            if table == META {
+                self.look_up_meta(until).await
+            } else {
+                Box::pin(self.look_up(table, until)).await
+            }
         };
-        self.tables.get_or_make(table.to_owned(), |_| true, look_up).await
+        let found = self.tables.get_or_make(table.to_owned(), |_| true, look_up);
+        // The own calls end first, so that a connection that says nothing is given up.
+        let found = time::timeout_at((until + SLACK).into(), found).await;
+        found.unwrap_or_else(|_| Err(Error::Deadline(begun.elapsed())))
     }
 
     /// Remembers what was looked up of a table.
@@ -218,18 +238,19 @@ impl Client {
         self.tables.replace(table.to_owned(), regions)
     }
 
-    pub(crate) async fn look_up(&self, table: &str) -> Result<Regions, Error> {
+    /// Reads where the regions of a table are, once.
+    pub(crate) async fn look_up(&self, table: &str, until: Instant) -> Result<Regions, Error> {
         let (start, stop) = regions::rows_of(table);
         let scan = Scan { start, stop, families: vec!["info".into()], ..Scan::default() };
         let mut scanner = self.scan(META, scan);
         let mut rows = Vec::new();
-        while let Some(page) = scanner.next().await? {
+        while let Some(page) = scanner.try_next(until).await? {
             rows.extend(page);
         }
         let regions = Regions::of_meta(&rows)?;
         // Before a call goes to one of them.
         self.n_look_ups.fetch_add(1, Ordering::Release);
-        if regions.is_empty() && self.is_enabled(table).await?.is_none() {
+        if regions.is_empty() && self.is_enabled(table, until).await?.is_none() {
             return Err(Error::remote("TableNotFoundException", table));
         }
         let mut known = lock(&self.known);
@@ -241,13 +262,13 @@ impl Client {
         Ok(regions)
     }
 
-    /// Whether a table is enabled or about to be, `None` where there is no such table.
-    pub(crate) async fn is_enabled(&self, table: &str) -> Result<Option<bool>, Error> {
+    /// Whether a table is enabled or about to be, `None` where there is no such table: read once.
+    pub(crate) async fn is_enabled(&self, table: &str, until: Instant) -> Result<Option<bool>, Error> {
         if table == META {
             return Ok(Some(true));
         }
         let get = Get::new(table.to_owned().into_bytes()).column("table", "state");
-        let cells = self.get(META, get).await?;
+        let cells = self.get_once(META, &get, until).await?;
         let Some(Cell { value, .. }) = cells.into_iter().next() else { return Ok(None) };
         let value = value.strip_prefix(MAGIC).unwrap_or(&value);
         let state = TableState::decode(value).map_err(|_| {
@@ -257,10 +278,10 @@ impl Client {
     }
 
     /// Where `hbase:meta` is, as a master says, or another server.
-    async fn look_up_meta(&self) -> Result<Regions, Error> {
+    async fn look_up_meta(&self, until: Instant) -> Result<Regions, Error> {
         let request = GetMetaRegionLocationsRequest {};
         let answer: GetMetaRegionLocationsResponse =
-            self.ask_registry("GetMetaRegionLocations", &request).await?;
+            self.ask_registry("GetMetaRegionLocations", &request, until).await?;
         let server = answer.locations.into_iter().next().and_then(|location| location.server);
         let server = server.ok_or_else(|| Error::remote("NotServingRegionException", META))?;
         Ok(Regions::of_meta_itself(address(&server)?))
@@ -271,11 +292,12 @@ impl Client {
         &self,
         method: &str,
         request: &impl Message,
+        until: Instant,
     ) -> Result<M, Error> {
         let known = lock(&self.known).clone();
         let mut error = Error::Protocol("no server is named".to_owned());
         for server in self.masters.iter().chain(&known) {
-            match self.call_at(server, Service::ClientMeta, method, request, &[]).await {
+            match self.call_at(server, Service::ClientMeta, method, request, &[], until).await {
                 Ok(answer) => return answer.short_message(REGISTRY_LEN_MAX),
                 Err(found) => error = found,
             }
@@ -283,14 +305,20 @@ impl Client {
         Err(error)
     }
 
-    /// For how long the cells of a family stay, `None` for good.
+    /// For how long the cells of a family stay, `None` for good. It takes a master, which is waited for no longer than
+    /// `patience`, where that is given.
     ///
     /// # Errors
     /// [`Error::Remote`] of class `TableNotFoundException` or `NoSuchColumnFamilyException` where it is not there.
-    pub async fn time_to_live(&self, table: &str, family: &[u8]) -> Result<Option<Duration>, Error> {
-        let mut retry = Retry::new(self, table);
+    pub async fn time_to_live(
+        &self,
+        table: &str,
+        family: &[u8],
+        patience: Option<Duration>,
+    ) -> Result<Option<Duration>, Error> {
+        let mut retry = Retry::new(self, table).with_patience(patience);
         loop {
-            match self.time_to_live_once(table, family).await {
+            match self.time_to_live_once(table, family, retry.until()).await {
                 Ok(found) => {
                     retry.has_gone_on();
                     return Ok(found);
@@ -300,9 +328,14 @@ impl Client {
         }
     }
 
-    async fn time_to_live_once(&self, table: &str, family: &[u8]) -> Result<Option<Duration>, Error> {
+    async fn time_to_live_once(
+        &self,
+        table: &str,
+        family: &[u8],
+        until: Instant,
+    ) -> Result<Option<Duration>, Error> {
         let master: GetActiveMasterResponse =
-            self.ask_registry("GetActiveMaster", &GetActiveMasterRequest {}).await?;
+            self.ask_registry("GetActiveMaster", &GetActiveMasterRequest {}, until).await?;
         let master =
             master.server.ok_or_else(|| Error::remote("ServerNotRunningYetException", "no active master"))?;
         let (namespace, qualifier) = table.split_once(':').unwrap_or(("default", table));
@@ -312,7 +345,7 @@ impl Client {
         };
         let request = GetTableDescriptorsRequest { tables: vec![name] };
         let (master, method) = (address(&master)?, "GetTableDescriptors");
-        let answer = self.call_at(&master, Service::Master, method, &request, &[]).await?;
+        let answer = self.call_at(&master, Service::Master, method, &request, &[], until).await?;
         let answer: GetTableDescriptorsResponse = answer.short_message(SCHEMA_LEN_MAX)?;
         let Some(schema) = answer.tables.into_iter().next() else {
             return Err(Error::remote("TableNotFoundException", table));

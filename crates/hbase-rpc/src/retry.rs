@@ -7,7 +7,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::time;
 
 use crate::regions::Regions;
-use crate::{Advice, Client, Error};
+use crate::{Advice, Client, ClientOptions, Error};
+
+/// For so long the last try is made, at the end of the patience.
+const LAST_TRY: Duration = Duration::from_millis(500);
 
 /// Pauses between two tries: at first, and at most.
 const PAUSE_FIRST: Duration = Duration::from_millis(10);
@@ -19,6 +22,8 @@ pub(crate) struct Retry<'a> {
     table: &'a str,
     /// Since when nothing has come of it.
     since: Instant,
+    /// In place of the client's, where that is longer.
+    patience: Option<Duration>,
     pause: Duration,
     /// Whether the client's watcher was told.
     is_told: bool,
@@ -38,7 +43,30 @@ pub trait Watch: fmt::Debug + Send + Sync {
 
 impl<'a> Retry<'a> {
     pub(crate) fn new(client: &'a Client, table: &'a str) -> Self {
-        Self { client, table, since: Instant::now(), pause: PAUSE_FIRST, is_told: false }
+        let since = Instant::now();
+        Self { client, table, since, patience: None, pause: PAUSE_FIRST, is_told: false }
+    }
+
+    /// The same, which waits no longer than this.
+    pub(crate) fn with_patience(self, patience: Option<Duration>) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// The least of some patience and the own one.
+    fn at_most(&self, patience: Duration) -> Duration {
+        self.patience.map_or(patience, |own| own.min(patience))
+    }
+
+    /// How long the next try may take: no longer than the patience that is left, but for the last one.
+    pub(crate) fn within(&self) -> Duration {
+        let ClientOptions { call_timeout, patience, .. } = *self.client.options();
+        let left = self.at_most(patience).saturating_sub(self.since.elapsed());
+        call_timeout.min(left.max(LAST_TRY))
+    }
+
+    /// When a try that begins now ends.
+    pub(crate) fn until(&self) -> Instant {
+        Instant::now() + self.within()
     }
 
     /// Something was done: patience begins anew.
@@ -70,7 +98,8 @@ impl<'a> Retry<'a> {
             return Err(error);
         }
         let waited = self.since.elapsed();
-        if waited + self.pause > self.client.patience() {
+        let left = self.at_most(self.client.patience()).saturating_sub(waited);
+        if left.is_zero() {
             return Err(Error::GaveUp { waited, source: Box::new(error) });
         }
         if advice == Advice::LookUpAgain {
@@ -78,7 +107,7 @@ impl<'a> Retry<'a> {
             // A region of a disabled table is nowhere, as one that is on its way.
             if let Error::Remote(remote) = &error
                 && remote.is_elsewhere()
-                && let Ok(Some(false)) = Box::pin(self.client.is_enabled(self.table)).await
+                && let Ok(Some(false)) = Box::pin(self.client.is_enabled(self.table, self.until())).await
             {
                 return Err(Error::remote("TableNotEnabledException", self.table));
             }
@@ -89,7 +118,7 @@ impl<'a> Retry<'a> {
             watch.waits(&error);
             self.is_told = true;
         }
-        time::sleep(jittered(self.pause)).await;
+        time::sleep(jittered(self.pause).min(left)).await;
         self.pause = (self.pause * 2).min(PAUSE_MAX);
         Ok(())
     }

@@ -67,7 +67,7 @@ pub use self::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
 use self::layout::{METADATA_COLUMN, METADATA_ROW, RECORD_COLUMN, TEXT_FAMILY, in_row};
 use self::outlook::Outlook;
 use self::plan::Options;
-use self::rows::{Rows, Swap, Swapped, Table};
+use self::rows::{MasterWait, Rows, Swap, Swapped, Table};
 pub use self::transport::Transport;
 pub use self::uri::{HbaseUri, TlsFiles};
 use index::backend::Horizon;
@@ -166,7 +166,7 @@ impl HbaseStore {
         if let Some(cell) = &cell {
             // Before the store is held to it: tables that do not fit may be mended.
             let metadata = Metadata::decode(&cell.value).map_err(|error| in_row(METADATA_ROW, error))?;
-            retention::check(&*self.rows, &metadata, false)?;
+            retention::check_opened(&*self.rows, &metadata)?;
         }
         Ok(cell.map(|cell| cell.value))
     }
@@ -181,7 +181,7 @@ impl Store for HbaseStore {
         if let Some(stored) = self.metadata()? {
             return Ok(stored);
         }
-        retention::check(&*self.rows, metadata, true)?;
+        retention::check_new(&*self.rows, metadata)?;
         let (row, column) = (METADATA_ROW.to_vec(), METADATA_COLUMN.to_vec());
         let record = metadata.encode()?;
         let put = Swap { row, column, from: None, to: record.clone(), time_to_live: None };
@@ -198,7 +198,7 @@ impl Store for HbaseStore {
     }
 
     fn has_room_for_texts(&self) -> Result<bool> {
-        let has_family = self.rows.has_family(Table::Documents, TEXT_FAMILY)?;
+        let has_family = self.rows.has_family(Table::Documents, TEXT_FAMILY, MasterWait::Whole)?;
         if !has_family {
             let name = self.rows.name(Table::Documents);
             tracing::warn!(
