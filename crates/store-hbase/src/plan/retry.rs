@@ -99,14 +99,16 @@ impl Patience<'_> {
         // Somewhere in its second half, so that callers that failed together do not come back together.
         let spread = RandomState::new().hash_one(0) as f64 / u64::MAX as f64;
         let pause = self.pause.mul_f64(1.0 - spread / 2.0);
-        if Instant::now() + pause >= self.deadline {
+        // The last try comes at the very end.
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
             let tried = format!("for {:.0} s, {}", self.since.elapsed().as_secs_f32(), progress());
-            return Err(server.unavailable(&tried).caused_by(failure));
+            return Err(server.unavailable(meaning, &tried, tables).caused_by(failure));
         }
         if self.pause == BACKOFF_MAX {
             away.waits(&server.address, &failure);
         }
-        thread::sleep(pause);
+        thread::sleep(pause.min(left));
         self.pause = (self.pause * 2).min(BACKOFF_MAX);
         Ok(())
     }
