@@ -8,6 +8,7 @@ mod admission;
 pub(crate) mod calls;
 mod gather;
 mod measured;
+mod outage;
 pub(crate) mod recent;
 
 use std::cell::RefCell;
@@ -44,6 +45,9 @@ pub(crate) const STATUS_WAIT_MAX: Duration = Duration::from_secs(1);
 /// Blocking threads beside those of requests: the calls that requests make together, the check whether the store is ready,
 /// and the question for its figures.
 pub(crate) const BLOCKING_THREADS_MORE: usize = 64;
+
+/// How long a request waits for a store that is away, unless the configuration says otherwise.
+const STORE_WAIT: Duration = Duration::from_secs(5);
 
 /// How long a check of the store may take.
 const READY_WAIT_MAX: Duration = Duration::from_secs(5);
@@ -142,7 +146,7 @@ impl Worker {
         let (index, extractor) = engine.into_parts();
         // So that the first query is as quick as the later ones.
         index.prepare().with_context(|| format!("failed to read index `{uri}`"))?;
-        Ok(Self { metrics, ..Self::over(index, extractor, &place, limits) })
+        Ok(Self { metrics, ..Self::over_waiting(index, extractor, &place, limits, config.store_wait()) })
     }
 
     /// What the configuration asks for, before anything is opened or made by it.
@@ -164,9 +168,20 @@ impl Worker {
     /// in the metrics.
     #[must_use]
     pub fn over(index: Index, extractor: Extractor, store: &StoreUri, limits: Limits) -> Self {
+        Self::over_waiting(index, extractor, store, limits, STORE_WAIT)
+    }
+
+    /// The same, whose requests wait for a store that is away as long as `store_wait`.
+    fn over_waiting(
+        index: Index,
+        extractor: Extractor,
+        store: &StoreUri,
+        limits: Limits,
+        store_wait: Duration,
+    ) -> Self {
         let index = Arc::new(index);
         Self {
-            calls: Calls::new(&index, store),
+            calls: Calls::new(&index, store, store_wait),
             index,
             extractor,
             store: store.public_name(),
