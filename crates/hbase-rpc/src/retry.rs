@@ -57,11 +57,15 @@ impl<'a> Retry<'a> {
         self.patience.map_or(patience, |own| own.min(patience))
     }
 
-    /// How long the next try may take: no longer than the patience that is left, but for the last one.
+    /// How long the next try may take: the first one as long as any call, the others no longer than the patience that is
+    /// left, but for the last one.
     pub(crate) fn within(&self) -> Duration {
         let ClientOptions { call_timeout, patience, .. } = *self.client.options();
-        let left = self.at_most(patience).saturating_sub(self.since.elapsed());
-        call_timeout.min(left.max(LAST_TRY))
+        let waited = self.since.elapsed();
+        if waited < LAST_TRY {
+            return self.at_most(call_timeout);
+        }
+        call_timeout.min(self.at_most(patience).saturating_sub(waited).max(LAST_TRY))
     }
 
     /// When a try that begins now ends.

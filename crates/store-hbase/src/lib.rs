@@ -129,6 +129,7 @@ impl HbaseStore {
     pub fn open(uri: &HbaseUri, clock: Clock, patience: Option<Duration>) -> Result<Self> {
         let mut options = Options { n_connections: uri.n_connections, ..Options::default() };
         options.patience = patience.unwrap_or(options.patience);
+        options.reply_timeout = options.reply_timeout.min(options.patience);
         Ok(Self::over(Transport::open(uri, options)?, clock))
     }
 

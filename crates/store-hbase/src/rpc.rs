@@ -68,7 +68,7 @@ impl RpcRows {
         let client_options = ClientOptions {
             connection,
             n_connections: options.n_connections,
-            call_timeout: options.reply_timeout.min(options.patience),
+            call_timeout: options.reply_timeout,
             patience: options.patience,
             first_patience: options.first_patience,
             watch: Some(Arc::new(Watch::new(servers))),

@@ -36,7 +36,8 @@
 //! Looking first is for speed: most duplicates are of documents that have long been there, and end with nothing written.
 //!
 //! Cells bear the timestamp of their claim, which exceeds all that the document had before. Those of a claim that was
-//! aborted lead nowhere and are swept later, with all that are not newer: those of whoever overtook it stay.
+//! withdrawn go with it, and those of one whose owner died lead nowhere and are swept later, with all that are not newer:
+//! those of the claim that overtook it stay.
 //!
 //! This module decides and does nothing: a [`Claimant`] says what to do next and is told what came of it. The walk over
 //! all interleavings is in `explore`.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use index::backend::Away;
 use index::{Error, ErrorKind, Result};
 
-use super::{Attempt, Failure, Meaning, Options, Plan, Server};
+use super::{Attempt, Failure, LAST_TRY, Meaning, Options, Plan, Server, Until};
 use crate::rows::TableNames;
 
 /// How often a server may answer with what is no answer, or break down, before it counts as none.
@@ -34,7 +34,7 @@ impl Retry {
         let mut patience = self.patience(plan);
         while plan.n_left() > 0 {
             let n_done = plan.n_done();
-            let failure = match plan.attempt(patience.deadline)? {
+            let failure = match plan.attempt(patience.until())? {
                 Attempt::Went => None,
                 Attempt::Failed(failure) => Some(failure),
                 Attempt::Exhausted => return Err(self.busy(patience.limit)),
@@ -81,6 +81,10 @@ struct Patience<'a> {
 }
 
 impl Patience<'_> {
+    fn until(&self) -> Until {
+        Until { deadline: self.deadline, is_late: self.since.elapsed() >= LAST_TRY }
+    }
+
     /// Sleeps, if trying again can help and there is time left for it.
     fn wait<P: Plan>(&mut self, failure: P::Failure, plan: &P) -> Result<()> {
         let Retry { server, tables, away, .. } = self.retry;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use index::{ErrorKind, Result};
 
@@ -204,12 +204,12 @@ impl Lanes<Write> for Cluster {
         self.servers.iter().any(Lanes::<Write>::has_connected)
     }
 
-    fn take(&self, call: &Write, deadline: Instant) -> Result<Result<Pooled<'_, Link>, Failed>, Exhausted> {
-        self.pool(call).take(call, deadline)
+    fn take(&self, call: &Write, until: Until) -> Result<Result<Pooled<'_, Link>, Failed>, Exhausted> {
+        self.pool(call).take(call, until)
     }
 
-    fn try_take(&self, call: &Write) -> Option<Pooled<'_, Link>> {
-        self.pool(call).try_take(call)
+    fn try_take(&self, call: &Write, until: Until) -> Option<Pooled<'_, Link>> {
+        self.pool(call).try_take(call, until)
     }
 
     fn serves(&self, lane: &Pooled<'_, Link>, call: &Write) -> bool {
