@@ -6,6 +6,7 @@ mod item;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -29,6 +30,17 @@ impl Client {
     pub async fn get(&self, table: &str, get: Get) -> Result<Vec<Cell>, Error> {
         let rows = self.get_many(table, &[get], None).await?.0;
         Ok(rows.into_iter().next().unwrap_or_default())
+    }
+
+    /// As [`get`](Self::get), where nothing is tried twice.
+    pub(crate) async fn get_once(&self, table: &str, get: &Get, until: Instant) -> Result<Vec<Cell>, Error> {
+        let regions = self.regions(table, until).await?;
+        let region = regions.of_key(&get.row)?;
+        let mut call = Call::new(&region.server);
+        call.add(region, std::slice::from_ref(get), &[0])?;
+        let answer = self.call_at(&call.server, Service::Client, "Multi", &call.request, &[], until).await?;
+        let found = call.results(answer)?.items.into_iter().next();
+        Ok(found.transpose()?.map(|(cells, _)| cells).unwrap_or_default())
     }
 
     /// Reads some columns of each of these rows, in their order. `last`, a get of some table, is
@@ -85,21 +97,22 @@ impl Client {
         let mut retry = Retry::new(self, table);
         let mut of_last = None;
         while !left.is_empty() {
-            let regions = match self.regions(table).await {
+            let regions = match self.regions(table, retry.until()).await {
                 Ok(regions) => regions,
                 Err(error) => {
                     retry.after(error, None).await?;
                     continue;
                 }
             };
-            let (mut calls, mut failure) = self.calls(items, &left, &regions, last).await?;
+            let within = retry.within();
+            let (mut calls, mut failure) = self.calls(items, &left, &regions, last, within).await?;
             let can_be_last = calls.len() == 1 && failure.is_none();
             let mut under_way = FuturesUnordered::new();
             let mut waiting = std::mem::take(&mut calls).into_iter();
-            under_way.extend(waiting.by_ref().take(CALLS_MAX).map(|call| self.send(call)));
+            under_way.extend(waiting.by_ref().take(CALLS_MAX).map(|call| self.send(call, within)));
             let mut n_done = 0;
             while let Some((call, answer)) = under_way.next().await {
-                under_way.extend(waiting.next().map(|call| self.send(call)));
+                under_way.extend(waiting.next().map(|call| self.send(call, within)));
                 let results = answer.and_then(|answer| call.results(answer));
                 let results = results.unwrap_or_else(|error| call.all_failed(error));
                 for (place, result) in call.items.iter().zip(results.items) {
@@ -144,6 +157,7 @@ impl Client {
         left: &[usize],
         regions: &Arc<Regions>,
         last: Option<(&str, &'a Get)>,
+        within: Duration,
     ) -> Result<(Vec<Call<'a>>, Option<Error>), Error> {
         let mut by_server: BTreeMap<&Address, BTreeMap<&Bytes, (&Region, Vec<usize>)>> = BTreeMap::new();
         let mut failure = None;
@@ -175,7 +189,7 @@ impl Client {
         // `last` joins the only call there is, if the same server has its region.
         if let ([call], Some((table, get))) = (&mut calls[..], last)
             && failure.is_none()
-            && let Ok(regions) = self.regions(table).await
+            && let Ok(regions) = self.regions(table, Instant::now() + within).await
             && let Ok(region) = regions.of_key(&get.row)
             && region.server == call.server
         {
@@ -184,9 +198,10 @@ impl Client {
         Ok((calls, failure))
     }
 
-    async fn send<'a>(&self, mut call: Call<'a>) -> (Call<'a>, Result<Answer, Error>) {
+    async fn send<'a>(&self, mut call: Call<'a>, within: Duration) -> (Call<'a>, Result<Answer, Error>) {
         let block = std::mem::take(&mut call.block).freeze();
-        let answer = self.call_at(&call.server, Service::Client, "Multi", &call.request, &[block]).await;
+        let (server, until) = (&call.server, Instant::now() + within);
+        let answer = self.call_at(server, Service::Client, "Multi", &call.request, &[block], until).await;
         (call, answer)
     }
 }

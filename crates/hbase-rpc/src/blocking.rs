@@ -137,7 +137,12 @@ impl Client {
     ///
     /// # Errors
     /// [`Error`].
-    pub fn time_to_live(&self, table: &str, family: &[u8]) -> Result<Option<Duration>, Error> {
-        self.wait(self.client.time_to_live(table, family))
+    pub fn time_to_live(
+        &self,
+        table: &str,
+        family: &[u8],
+        patience: Option<Duration>,
+    ) -> Result<Option<Duration>, Error> {
+        self.wait(self.client.time_to_live(table, family, patience))
     }
 }

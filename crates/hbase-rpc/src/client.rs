@@ -1,12 +1,14 @@
 //! The client of a cluster: connections to its servers, and calls that find their way.
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use prost::Message;
+use tokio::time;
 
 use crate::bounds::{REGISTRY_LEN_MAX, SCHEMA_LEN_MAX};
 use crate::messages::{
@@ -82,6 +84,9 @@ pub struct Client {
     /// look-up.
     suspects: Mutex<HashMap<String, Instant>>,
 }
+
+/// So much longer a caller waits for a look-up than that waits for its own calls.
+const SLACK: Duration = Duration::from_millis(50);
 
 /// The most servers asked for the place of `hbase:meta` besides the masters.
 const KNOWN_MAX: usize = 8;
@@ -165,7 +170,7 @@ impl Client {
         }
     }
 
-    /// Makes one call to a server, without a retry.
+    /// Makes one call to a server, without a retry, and waits for the answer until `until`.
     pub(crate) async fn call_at(
         &self,
         server: &Address,
@@ -173,9 +178,14 @@ impl Client {
         method: &str,
         param: &impl Message,
         cells: &[Bytes],
+        until: Instant,
     ) -> Result<Answer, Error> {
-        let connection = self.connection(server, service).await?;
-        let outcome = connection.call(method, param, cells, self.options.call_timeout).await;
+        let connection = time::timeout_at(until.into(), self.connection(server, service)).await;
+        let connection = connection.unwrap_or_else(|_| {
+            Err(Error::Connection { source: io::ErrorKind::TimedOut.into(), was_sent: false })
+        })?;
+        let within = until.saturating_duration_since(Instant::now());
+        let outcome = connection.call(method, param, cells, within).await;
         if !self.has_answered.load(Ordering::Relaxed) && matches!(outcome, Ok(_) | Err(Error::Remote(_))) {
             self.has_answered.store(true, Ordering::Relaxed);
         }
@@ -212,15 +222,25 @@ impl Client {
 
     /// Returns the regions of a table, remembered or looked up.
     ///
+    /// One caller looks them up, once, and the others wait for that, each until its own time. Where that fails each of them
+    /// goes on by its own patience: it may have more left than the one that has looked.
+    ///
     /// # Errors
     /// [`Error::Remote`] of class `TableNotFoundException` if there is no such table, and the
     /// errors of the look-up.
-    pub(crate) async fn regions(&self, table: &str) -> Result<Arc<Regions>, Error> {
-        // One caller looks the table up, and the others wait.
+    pub(crate) async fn regions(&self, table: &str, until: Instant) -> Result<Arc<Regions>, Error> {
+        let begun = Instant::now();
         let look_up = async || {
-            if table == META { self.look_up_meta().await } else { Box::pin(self.look_up(table)).await }
+            if table == META {
+                self.look_up_meta(until).await
+            } else {
+                Box::pin(self.look_up(table, until)).await
+            }
         };
-        self.tables.get_or_make(table.to_owned(), |_| true, look_up).await
+        let found = self.tables.get_or_make(table.to_owned(), |_| true, look_up);
+        // The own calls end first, so that a connection that says nothing is given up.
+        let found = time::timeout_at((until + SLACK).into(), found).await;
+        found.unwrap_or_else(|_| Err(Error::Deadline(begun.elapsed())))
     }
 
     /// Remembers looked-up regions of a table.
@@ -228,18 +248,19 @@ impl Client {
         self.tables.replace(table.to_owned(), regions)
     }
 
-    pub(crate) async fn look_up(&self, table: &str) -> Result<Regions, Error> {
+    /// Reads where the regions of a table are, once.
+    pub(crate) async fn look_up(&self, table: &str, until: Instant) -> Result<Regions, Error> {
         let (start, stop) = regions::rows_of(table);
         let scan = Scan { start, stop, families: vec!["info".into()], ..Scan::default() };
         let mut scanner = self.scan(META, scan);
         let mut rows = Vec::new();
-        while let Some(page) = scanner.next().await? {
+        while let Some(page) = scanner.try_next(until).await? {
             rows.extend(page);
         }
         let regions = Regions::of_meta(&rows)?;
         // Before a call goes to one of these regions.
         self.n_look_ups.fetch_add(1, Ordering::Release);
-        if regions.is_empty() && self.is_enabled(table).await?.is_none() {
+        if regions.is_empty() && self.is_enabled(table, until).await?.is_none() {
             return Err(Error::remote("TableNotFoundException", table));
         }
         let mut known = lock(&self.known);
@@ -251,13 +272,13 @@ impl Client {
         Ok(regions)
     }
 
-    /// Returns true if a table is enabled or about to be, `None` if there is no such table.
-    pub(crate) async fn is_enabled(&self, table: &str) -> Result<Option<bool>, Error> {
+    /// Reads once if a table is enabled or about to be; `None` if there is no such table.
+    pub(crate) async fn is_enabled(&self, table: &str, until: Instant) -> Result<Option<bool>, Error> {
         if table == META {
             return Ok(Some(true));
         }
         let get = Get::new(table.to_owned().into_bytes()).column("table", "state");
-        let cells = self.get(META, get).await?;
+        let cells = self.get_once(META, &get, until).await?;
         let Some(Cell { value, .. }) = cells.into_iter().next() else { return Ok(None) };
         let value = value.strip_prefix(MAGIC).unwrap_or(&value);
         let state = TableState::decode(value).map_err(|_| {
@@ -267,10 +288,10 @@ impl Client {
     }
 
     /// Looks up the server of `hbase:meta`, at a master or another known server.
-    async fn look_up_meta(&self) -> Result<Regions, Error> {
+    async fn look_up_meta(&self, until: Instant) -> Result<Regions, Error> {
         let request = GetMetaRegionLocationsRequest {};
         let answer: GetMetaRegionLocationsResponse =
-            self.ask_registry("GetMetaRegionLocations", &request).await?;
+            self.ask_registry("GetMetaRegionLocations", &request, until).await?;
         let server = answer.locations.into_iter().next().and_then(|location| location.server);
         let server = server.ok_or_else(|| Error::remote("NotServingRegionException", META))?;
         Ok(Regions::of_meta_itself(address(&server)?))
@@ -281,11 +302,12 @@ impl Client {
         &self,
         method: &str,
         request: &impl Message,
+        until: Instant,
     ) -> Result<M, Error> {
         let known = lock(&self.known).clone();
         let mut error = Error::Protocol("no server is named".to_owned());
         for server in self.masters.iter().chain(&known) {
-            match self.call_at(server, Service::ClientMeta, method, request, &[]).await {
+            match self.call_at(server, Service::ClientMeta, method, request, &[], until).await {
                 Ok(answer) => return answer.short_message(REGISTRY_LEN_MAX),
                 Err(found) => error = found,
             }
@@ -293,15 +315,21 @@ impl Client {
         Err(error)
     }
 
-    /// Returns the time to live of a family's cells, `None` if they never expire.
+    /// Returns the time to live of a family's cells, `None` if they never expire. The call needs a
+    /// master, and waits for one no longer than `patience`, if given.
     ///
     /// # Errors
     /// [`Error::Remote`] of class `TableNotFoundException` or `NoSuchColumnFamilyException` if
     /// there is no such table or family, and the errors of the calls.
-    pub async fn time_to_live(&self, table: &str, family: &[u8]) -> Result<Option<Duration>, Error> {
-        let mut retry = Retry::new(self, table);
+    pub async fn time_to_live(
+        &self,
+        table: &str,
+        family: &[u8],
+        patience: Option<Duration>,
+    ) -> Result<Option<Duration>, Error> {
+        let mut retry = Retry::new(self, table).with_patience(patience);
         loop {
-            match self.time_to_live_once(table, family).await {
+            match self.time_to_live_once(table, family, retry.until()).await {
                 Ok(found) => {
                     retry.has_gone_on();
                     return Ok(found);
@@ -311,9 +339,14 @@ impl Client {
         }
     }
 
-    async fn time_to_live_once(&self, table: &str, family: &[u8]) -> Result<Option<Duration>, Error> {
+    async fn time_to_live_once(
+        &self,
+        table: &str,
+        family: &[u8],
+        until: Instant,
+    ) -> Result<Option<Duration>, Error> {
         let master: GetActiveMasterResponse =
-            self.ask_registry("GetActiveMaster", &GetActiveMasterRequest {}).await?;
+            self.ask_registry("GetActiveMaster", &GetActiveMasterRequest {}, until).await?;
         let master =
             master.server.ok_or_else(|| Error::remote("ServerNotRunningYetException", "no active master"))?;
         let (namespace, qualifier) = table.split_once(':').unwrap_or(("default", table));
@@ -323,7 +356,7 @@ impl Client {
         };
         let request = GetTableDescriptorsRequest { tables: vec![name] };
         let (master, method) = (address(&master)?, "GetTableDescriptors");
-        let answer = self.call_at(&master, Service::Master, method, &request, &[]).await?;
+        let answer = self.call_at(&master, Service::Master, method, &request, &[], until).await?;
         let answer: GetTableDescriptorsResponse = answer.short_message(SCHEMA_LEN_MAX)?;
         let Some(schema) = answer.tables.into_iter().next() else {
             return Err(Error::remote("TableNotFoundException", table));

@@ -67,6 +67,9 @@ const KEEP_ALIVE: TcpKeepalive = TcpKeepalive::new()
     .with_interval(Duration::from_secs(10))
     .with_retries(3);
 
+/// A connection on which nothing has come for less is not given up: the last try of a call is a short one.
+const SILENCE_MIN: Duration = Duration::from_millis(200);
+
 /// The greatest id of a call: servers take ids as signed, and send news of the connection itself
 /// under negative ids.
 const ID_MAX: u32 = i32::MAX as u32;
@@ -328,7 +331,7 @@ impl Connection {
             Ok(Err(_)) => Err(Error::Connection { source: io::ErrorKind::BrokenPipe.into(), was_sent: true }),
             Err(_) => {
                 // No answer to any other call either: the other end is gone without a word.
-                if self.calls.lock().n_heard == n_heard {
+                if deadline >= SILENCE_MIN && self.calls.lock().n_heard == n_heard {
                     self.calls.break_off(&io::ErrorKind::TimedOut.into());
                 }
                 Err(Error::Deadline(deadline))

@@ -5,6 +5,7 @@ mod message;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -176,7 +177,7 @@ impl Client {
         let mut retry = Retry::new(self, table);
         let mut left = parts(ranges);
         while !left.is_empty() {
-            let regions = match self.regions_by(consistency, table).await {
+            let regions = match self.regions_by(consistency, table, retry.until()).await {
                 Ok(regions) => regions,
                 Err(error) => {
                     retry.after(error, None).await?;
@@ -187,7 +188,8 @@ impl Client {
             left = lost;
             let mut waiting = jobs.into_iter();
             let of = Of { consistency, table, family, options };
-            let read = |(region, parts)| self.read(of, region, parts);
+            let within = retry.within();
+            let read = |(region, parts)| self.read(of, region, parts, within);
             let mut under_way = FuturesUnordered::new();
             under_way.extend(waiting.by_ref().take(SCANS_MAX).map(read));
             while let Some(Outcome { done, left: again, error }) = under_way.next().await {
@@ -209,10 +211,16 @@ impl Client {
     }
 
     /// Reads parts of one region, in the order of their keys. Parts read together do not overlap.
-    async fn read(&self, of: Of<'_>, region: &Region, mut parts: VecDeque<Part>) -> Outcome {
+    async fn read(
+        &self,
+        of: Of<'_>,
+        region: &Region,
+        mut parts: VecDeque<Part>,
+        within: Duration,
+    ) -> Outcome {
         let mut outcome = Outcome::default();
         while !parts.is_empty() {
-            if let Err(error) = self.read_on(of, region, &mut parts, &mut outcome).await {
+            if let Err(error) = self.read_on(of, region, &mut parts, &mut outcome, within).await {
                 tracing::debug!(of.table, %error, "a scan is begun again");
                 parts.iter_mut().for_each(Part::reset);
                 outcome.left.extend(parts);
@@ -230,6 +238,7 @@ impl Client {
         region: &Region,
         parts: &mut VecDeque<Part>,
         outcome: &mut Outcome,
+        within: Duration,
     ) -> Result<(), Error> {
         let Of { consistency, table, family, options } = of;
         let n_pieces =
@@ -243,7 +252,8 @@ impl Client {
             ..ScanRequest::default()
         };
         let mut n_calls = 0;
-        let (copy, answer) = self.begin_scan(consistency, table, region, &request).await?;
+        let until = Instant::now() + within;
+        let (copy, answer) = self.begin_scan(consistency, table, region, &request, until).await?;
         if copy.name != region.name {
             parts.iter_mut().for_each(|part| part.is_stale = true);
         }
@@ -251,7 +261,11 @@ impl Client {
         loop {
             let answer = match answer.take() {
                 Some(first) => first,
-                None => self.call_at(&copy.server, Service::Client, "Scan", &request, &[]).await?,
+                // Each answer is a step.
+                None => {
+                    let (server, until) = (&copy.server, Instant::now() + self.options().call_timeout);
+                    self.call_at(server, Service::Client, "Scan", &request, &[], until).await?
+                }
             };
             let message: ScanResponse = answer.message()?;
             for piece in pieces(answer, &message) {

@@ -7,7 +7,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::time;
 
 use crate::regions::Regions;
-use crate::{Advice, Client, Error};
+use crate::{Advice, Client, ClientOptions, Error};
+
+/// For so long the last try is made, at the end of the patience.
+const LAST_TRY: Duration = Duration::from_millis(500);
 
 /// The first pause between two tries. Later pauses double, up to [`PAUSE_MAX`].
 const PAUSE_FIRST: Duration = Duration::from_millis(10);
@@ -19,6 +22,8 @@ pub(crate) struct Retry<'a> {
     table: &'a str,
     /// The time of the last progress.
     since: Instant,
+    /// In place of the client's, where that is longer.
+    patience: Option<Duration>,
     pause: Duration,
     /// True if the client's watcher knows that the call waits.
     is_told: bool,
@@ -39,7 +44,34 @@ pub trait Watch: fmt::Debug + Send + Sync {
 
 impl<'a> Retry<'a> {
     pub(crate) fn new(client: &'a Client, table: &'a str) -> Self {
-        Self { client, table, since: Instant::now(), pause: PAUSE_FIRST, is_told: false }
+        let since = Instant::now();
+        Self { client, table, since, patience: None, pause: PAUSE_FIRST, is_told: false }
+    }
+
+    /// The same, which waits no longer than this.
+    pub(crate) fn with_patience(self, patience: Option<Duration>) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// The least of some patience and the own one.
+    fn at_most(&self, patience: Duration) -> Duration {
+        self.patience.map_or(patience, |own| own.min(patience))
+    }
+
+    /// How long the next try may take: the first one as long as any call, the others no longer than the patience that is
+    /// left, but for the last one.
+    pub(crate) fn within(&self) -> Duration {
+        let ClientOptions { call_timeout, patience, .. } = *self.client.options();
+        let waited = self.since.elapsed();
+        if waited < LAST_TRY {
+            return self.at_most(call_timeout);
+        }
+        call_timeout.min(self.at_most(patience).saturating_sub(waited).max(LAST_TRY))
+    }
+
+    /// When a try that begins now ends.
+    pub(crate) fn until(&self) -> Instant {
+        Instant::now() + self.within()
     }
 
     /// Notes progress: patience begins anew.
@@ -71,7 +103,8 @@ impl<'a> Retry<'a> {
             return Err(error);
         }
         let waited = self.since.elapsed();
-        if waited + self.pause > self.client.patience() {
+        let left = self.at_most(self.client.patience()).saturating_sub(waited);
+        if left.is_zero() {
             return Err(Error::GaveUp { waited, source: Box::new(error) });
         }
         if advice == Advice::LookUpAgain {
@@ -79,7 +112,7 @@ impl<'a> Retry<'a> {
             // A region of a disabled table is on no server, as one on its way.
             if let Error::Remote(remote) = &error
                 && remote.is_elsewhere()
-                && let Ok(Some(false)) = Box::pin(self.client.is_enabled(self.table)).await
+                && let Ok(Some(false)) = Box::pin(self.client.is_enabled(self.table, self.until())).await
             {
                 return Err(Error::remote("TableNotEnabledException", self.table));
             }
@@ -90,7 +123,7 @@ impl<'a> Retry<'a> {
             watch.waits(&error);
             self.is_told = true;
         }
-        time::sleep(jittered(self.pause)).await;
+        time::sleep(jittered(self.pause).min(left)).await;
         self.pause = (self.pause * 2).min(PAUSE_MAX);
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 
@@ -94,7 +95,7 @@ impl<'a> Scanner<'a> {
         let mut retry = Retry::new(self.client, &table);
         while self.next.is_some() {
             let mut regions = None;
-            match self.page(&mut regions).await {
+            match self.page(&mut regions, retry.until()).await {
                 Ok(rows) => {
                     retry.has_gone_on();
                     // An answer without rows is not the end: the server may be at work.
@@ -114,9 +115,24 @@ impl<'a> Scanner<'a> {
         Ok(None)
     }
 
+    /// As [`next`](Self::next), without retries.
+    pub(crate) async fn try_next(&mut self, until: Instant) -> Result<Option<Vec<Vec<Cell>>>, Error> {
+        while self.next.is_some() {
+            let rows = self.page(&mut None, until).await?;
+            if !rows.is_empty() {
+                return Ok(Some(rows));
+            }
+        }
+        Ok(None)
+    }
+
     /// Makes one call to one region, and notes the regions used in `known`. The page may have no
     /// rows.
-    async fn page(&mut self, known: &mut Option<Arc<Regions>>) -> Result<Vec<Vec<Cell>>, Error> {
+    async fn page(
+        &mut self,
+        known: &mut Option<Arc<Regions>>,
+        until: Instant,
+    ) -> Result<Vec<Vec<Cell>>, Error> {
         let common = self.request();
         let (region, answer) = match &mut self.open {
             Some(open) => {
@@ -129,16 +145,17 @@ impl<'a> Scanner<'a> {
                 *known = Some(Arc::clone(&open.regions));
                 let region = open.region.clone();
                 let server = &region.server;
-                let answer = self.client.call_at(server, Service::Client, "Scan", &request, &[]).await?;
+                let answer =
+                    self.client.call_at(server, Service::Client, "Scan", &request, &[], until).await?;
                 (region, answer)
             }
             None => {
                 let from = self.next.clone().unwrap_or(From { row: Bytes::new(), inclusive: true });
-                let regions = self.client.regions_by(self.consistency, &self.table).await?;
+                let regions = self.client.regions_by(self.consistency, &self.table, until).await?;
                 let region = known.insert(regions).of_key(&from.row)?;
                 let scan = Some(self.message(&from));
                 let request = ScanRequest { region: Some(specifier(region)), scan, ..common };
-                let begun = self.client.begin_scan(self.consistency, &self.table, region, &request);
+                let begun = self.client.begin_scan(self.consistency, &self.table, region, &request, until);
                 let (copy, answer) = begun.await?;
                 self.is_stale |= copy.name != region.name;
                 (copy.clone(), answer)
@@ -226,7 +243,8 @@ impl<'a> Scanner<'a> {
             renew: Some(true),
             ..ScanRequest::default()
         };
-        let renewed = self.client.call_at(&open.region.server, Service::Client, "Scan", &request, &[]).await;
+        let (server, until) = (&open.region.server, Instant::now() + self.client.options().call_timeout);
+        let renewed = self.client.call_at(server, Service::Client, "Scan", &request, &[], until).await;
         if let Err(error) = renewed {
             tracing::debug!(table = self.table, %error, "a scan that was to be kept is begun again");
             self.open = None;

@@ -88,7 +88,7 @@ impl<'a> Timeline<'a> {
         let mut left: Vec<usize> = (0..gets.len()).collect();
         let mut retry = Retry::new(client, table);
         while !left.is_empty() {
-            let regions = match client.regions_at_hand(table).await {
+            let regions = match client.regions_at_hand(table, retry.until()).await {
                 Ok(regions) => regions,
                 Err(error) => {
                     retry.after(error, None).await?;
@@ -97,7 +97,8 @@ impl<'a> Timeline<'a> {
             };
             let (groups, mut failure) = groups(&regions, gets, &left);
             let mut waiting = groups.iter();
-            let read = |group| client.get_group(table, gets, group);
+            let within = retry.within();
+            let read = |group| client.get_group(table, gets, group, within);
             let mut under_way = FuturesUnordered::new();
             under_way.extend(waiting.by_ref().take(CALLS_MAX).map(read));
             while let Some(outcome) = under_way.next().await {
@@ -251,9 +252,10 @@ impl Client {
         table: &str,
         gets: &[Get],
         group: &Group<'_>,
+        within: Duration,
     ) -> Result<Vec<(usize, Read<Vec<Cell>>)>, Error> {
         let n_copies = group.first().map_or(0, |(region, _)| region.copies().count());
-        let tries = (0..n_copies).map(|copy| self.get_of_copy(gets, group, copy));
+        let tries = (0..n_copies).map(|copy| self.get_of_copy(gets, group, copy, Instant::now() + within));
         let (copy, rows) = first(tries, self.options().primary_get_timeout).await?;
         let is_stale = copy > 0;
         if is_stale {
@@ -267,6 +269,7 @@ impl Client {
         gets: &[Get],
         group: &Group<'_>,
         copy: usize,
+        until: Instant,
     ) -> Result<Vec<(usize, Vec<Cell>)>, Error> {
         let gets: Vec<_> = gets.iter().map(TimelineGet).collect();
         let mut call: Option<Call<'_>> = None;
@@ -275,7 +278,8 @@ impl Client {
             call.get_or_insert_with(|| Call::new(&region.server)).add(region, &gets, places)?;
         }
         let call = call.ok_or(Error::Invalid("a read of no region"))?;
-        let answer = self.call_at(&call.server, Service::Client, "Multi", &call.request, &[]).await?;
+        let (server, request) = (&call.server, &call.request);
+        let answer = self.call_at(server, Service::Client, "Multi", request, &[], until).await?;
         let results = call.results(answer)?;
         // All or none: if one row is not here, the whole group is read elsewhere.
         let found = call.items.iter().zip(results.items).map(|(&place, row)| Ok((place, row?.0)));
@@ -290,9 +294,10 @@ impl Client {
         table: &str,
         region: &'a Region,
         request: &ScanRequest,
+        until: Instant,
     ) -> Result<(&'a Region, Answer), Error> {
         if consistency == Consistency::Strong {
-            let answer = self.call_at(&region.server, Service::Client, "Scan", request, &[]).await?;
+            let answer = self.call_at(&region.server, Service::Client, "Scan", request, &[], until).await?;
             return Ok((region, answer));
         }
         let tries = region.copies().map(|copy| async move {
@@ -300,7 +305,7 @@ impl Client {
             if let Some(scan) = &mut request.scan {
                 scan.consistency = Some(TIMELINE);
             }
-            let answer = self.call_at(&copy.server, Service::Client, "Scan", &request, &[]).await?;
+            let answer = self.call_at(&copy.server, Service::Client, "Scan", &request, &[], until).await?;
             Ok((copy, answer))
         });
         let (copy, answer) = first(tries, self.options().primary_scan_timeout).await?;
@@ -315,17 +320,18 @@ impl Client {
         &self,
         consistency: Consistency,
         table: &str,
+        until: Instant,
     ) -> Result<Arc<Regions>, Error> {
         match consistency {
-            Consistency::Strong => self.regions(table).await,
-            Consistency::Timeline => self.regions_at_hand(table).await,
+            Consistency::Strong => self.regions(table, until).await,
+            Consistency::Timeline => self.regions_at_hand(table, until).await,
         }
     }
 
     /// Returns the known regions. If a primary did not answer, looks the regions up anew; the known
     /// ones are good enough if that fails for a passing reason, too.
-    async fn regions_at_hand(&self, table: &str) -> Result<Arc<Regions>, Error> {
-        let known = self.regions(table).await?;
+    async fn regions_at_hand(&self, table: &str, until: Instant) -> Result<Arc<Regions>, Error> {
+        let known = self.regions(table, until).await?;
         let now = Instant::now();
         let is_due = self.suspects().get_mut(table).is_some_and(|due| {
             let is_due = *due <= now;
@@ -337,7 +343,7 @@ impl Client {
         if !is_due {
             return Ok(known);
         }
-        let look_up = Box::pin(self.look_up(table));
+        let look_up = Box::pin(self.look_up(table, until));
         match time::timeout(self.options().primary_scan_timeout, look_up).await {
             Ok(Ok(regions)) => {
                 self.suspects().remove(table);

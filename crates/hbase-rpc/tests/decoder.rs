@@ -107,7 +107,7 @@ async fn ask(client: &Client, which: u64) -> Result<(), Error> {
         0 => client.get_many("t", &gets, Some(("t", &gets[0]))).await.map(drop),
         1 => client.mutate_many("t", &["a", "b", "n"].map(change), None).await.map(drop),
         2 => client.check_and_mutate_many("t", &["a", "n"].map(claim), None).await.map(drop),
-        3 => client.time_to_live("t", b"f").await.map(drop),
+        3 => client.time_to_live("t", b"f", None).await.map(drop),
         4 => {
             let mut scanner = client.scan("t", Scan { page_len: 2, ..Scan::default() });
             let mut n = 0;

@@ -303,6 +303,7 @@ fn word(kind: ErrorKind) -> &'static str {
         ErrorKind::PermissionDenied => "permission-denied",
         ErrorKind::Unavailable => "unavailable",
         ErrorKind::StorageFull => "storage-full",
+        ErrorKind::Disabled => "disabled",
         ErrorKind::Corrupt => "corrupt",
         ErrorKind::Busy => "busy",
         ErrorKind::Internal => "internal",

@@ -304,6 +304,11 @@ impl Problem {
         self.kind.name()
     }
 
+    /// Whether the store could not be used.
+    pub(crate) fn is_outage(&self) -> bool {
+        matches!(self.kind, Kind::StoreUnavailable)
+    }
+
     /// Returns true if the same request may succeed soon.
     fn passes(&self) -> bool {
         matches!(self.status(), StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS)
@@ -367,6 +372,9 @@ impl From<index::Error> for Problem {
             ),
             ErrorKind::Replaced => Self::store_unavailable(
                 "the store has another index than the one that this worker was started with; start the worker again",
+            ),
+            ErrorKind::Disabled => Self::store_unavailable(
+                "the store was switched off by those who run it; the worker's log says what switches it on again",
             ),
             ErrorKind::StorageFull => {
                 Self::store_unavailable(format!("the store is full, and needs room; {MAY_BE_DONE}"))

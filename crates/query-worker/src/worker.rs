@@ -7,6 +7,7 @@ mod admission;
 pub(crate) mod calls;
 mod gather;
 mod measured;
+mod outage;
 pub(crate) mod recent;
 
 use std::cell::RefCell;
@@ -45,6 +46,9 @@ pub(crate) const STATUS_WAIT_MAX: Duration = Duration::from_secs(1);
 /// Blocking threads beyond those of requests: for calls that requests share, the readiness check,
 /// and the store's status.
 pub(crate) const BLOCKING_THREADS_MORE: usize = 64;
+
+/// How long a request waits for a store that is away, unless the configuration says otherwise.
+const STORE_WAIT: Duration = Duration::from_secs(5);
 
 /// Longest wait for a readiness check of the store.
 const READY_WAIT_MAX: Duration = Duration::from_secs(5);
@@ -141,7 +145,7 @@ impl Worker {
         })?;
         // The first query becomes as fast as later ones.
         engine.index().prepare().with_context(|| format!("failed to read index `{uri}`"))?;
-        Ok(Self { metrics, ..Self::over(engine, &place, limits) })
+        Ok(Self { metrics, ..Self::over_waiting(engine, &place, limits, config.store_wait()) })
     }
 
     /// Returns the configured index, before it is opened or created.
@@ -162,9 +166,14 @@ impl Worker {
     /// Builds a worker over an open engine. The metrics do not count calls of its store.
     #[must_use]
     pub fn over(engine: Engine, store: &StoreUri, limits: Limits) -> Self {
+        Self::over_waiting(engine, store, limits, STORE_WAIT)
+    }
+
+    /// The same, whose requests wait for a store that is away as long as `store_wait`.
+    fn over_waiting(engine: Engine, store: &StoreUri, limits: Limits, store_wait: Duration) -> Self {
         let engine = Arc::new(engine);
         Self {
-            calls: Calls::new(&engine, store),
+            calls: Calls::new(&engine, store, store_wait),
             engine,
             store: store.public_name(),
             readiness: Arc::new(Semaphore::new(1)),

@@ -83,7 +83,7 @@ impl BulkLoad {
             return Ok(Self { store, index: Some(index), metadata, timestamp });
         }
         let metadata = options.new_metadata()?;
-        retention::check(&*store.rows, &metadata, true)?;
+        retention::check_new(&*store.rows, &metadata)?;
         refuse_documents(&*store.rows)?;
         Ok(Self { store, index: None, metadata, timestamp })
     }

@@ -355,10 +355,13 @@ impl<'a> Claiming<'a> {
         deletes
     }
 
-    /// What is left to be done for documents that were replaced, and for cells that lead nowhere.
-    fn settle(&self) -> Result<()> {
+    /// What is left to be done for documents that were replaced, for claims that were withdrawn, and for cells that lead
+    /// nowhere.
+    fn settle(&mut self) -> Result<()> {
         let mut old_cells = OldCells::default();
-        for Claimed { document, claimant, replaced, .. } in self.claimed.iter().flatten() {
+        for claimed in self.claimed.iter().flatten() {
+            claimed.withdrawn(&mut self.ghosts);
+            let Claimed { document, claimant, replaced, .. } = claimed;
             if let (Step::Done(Insertion::Replaced), Some(claim), Some(old)) =
                 (claimant.step(), claimant.claim(), replaced)
             {

@@ -150,6 +150,23 @@ pub(super) fn read_each<'a>(
     read_by(access, &ids, Columns::Words, get)
 }
 
+/// The claims on these documents, of those that have one.
+pub(super) fn read_claims<'a>(
+    access: &Access<'_>,
+    ids: impl Iterator<Item = &'a DocumentId>,
+) -> Result<Vec<(&'a DocumentId, Claim)>> {
+    let (ids, keys): (Vec<_>, Vec<_>) = ids.map(|id| (id, document_row(id))).unzip();
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows = access.rows.get(Table::Documents, &[CLAIM_COLUMN], &keys)?;
+    let claim = |((id, cells), key): ((&'a DocumentId, Vec<Cell>), &Vec<u8>)| {
+        let claim = decode_claim(&cells.first()?.value, access.kind).map_err(|error| in_row(key, error));
+        Some(claim.map(|claim| (id, claim)))
+    };
+    ids.into_iter().zip(rows).zip(&keys).filter_map(claim).collect()
+}
+
 /// As [`read`], with the texts of what is there and of what is about to be, each row as of one moment.
 pub(super) fn read_told<'a>(
     access: &Access<'_>,

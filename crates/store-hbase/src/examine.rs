@@ -1,87 +1,91 @@
 //! Looking at everything: that each document has all its cells, that each cell leads to a document, that each text is of one
 //! (`texts`), and that no claim is left behind. Others may write meanwhile: what looks wrong is looked at again, and what is young is left alone.
+//!
+//! Each table is read once (`walk`), and what they say of each other is compared as sums (`sums`). Only where these differ
+//! the tables are read once more, and the suspects' rows and cells are asked for one by one.
 
+mod sums;
 mod texts;
+mod walk;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use index::backend::Horizon;
 use index::backend::claims::{Claim, State};
-use index::{DocumentId, Error, ErrorKind, Examined, Finding, FindingKind, Result, Timestamp};
-use simhash::{ROW_KEY_LEN, RowKey};
+use index::{DocumentId, Examined, Finding, FindingKind, Result, Timestamp};
+use simhash::RowKey;
 
+use self::sums::Sums;
+use self::walk::{Open, walk};
 use super::Access;
 use super::claiming::LEASE;
 use super::documents::{self, Stored};
-use super::layout::{
-    DOCUMENT_FAMILY, DOCUMENTS_END, INDEX_FAMILY, Record, decode_document_row, decode_id, index_column,
-};
-use super::loads;
+use super::layout::{Record, decode_document_row, decode_id, index_column};
+use super::loads::{self, may_load_beneath};
 use super::meet::{Ghosts, SWEPT_AFTER, is_ghost, is_old};
 use super::remove::{clean, swap};
-use super::rows::{Row, Span, Swapped, Table};
+use super::rows::{Row, Swapped, Table};
 use super::write::Writes;
 
 /// Documents whose cells are read together.
 const GROUP: usize = 16;
 
-/// How many parts of the index are read side by side.
-const N_PARTS: u32 = 16;
-
-/// The contract of [`Store::examine`](index::Store::examine). It takes long, so each page has an `open` of its own, which
-/// knows what has expired by then.
-pub(super) fn examine<'a>(
-    open: &dyn Fn() -> Result<Access<'a>>,
-    mends: bool,
-    report: &mut dyn FnMut(Examined),
-) -> Result<()> {
-    let mut left = Some(Span::new(&[], DOCUMENTS_END));
-    while let Some(span) = left.take() {
-        let access = open()?;
-        let mut page: Vec<Row> = Vec::new();
-        access.rows.scan(
-            Table::Documents,
-            DOCUMENT_FAMILY,
-            std::slice::from_ref(&span),
-            &mut |_, rows| {
-                page = rows;
-                Ok(())
-            },
-        )?;
-        left = span.rest(&page);
-        let mut examination = Examination { access: &access, mends, report };
+/// The contract of [`Store::examine`](index::Store::examine).
+pub(super) fn examine(open: Open<'_>, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
+    let sums = Sums::new();
+    let since = open()?.horizon;
+    walk(open, Table::Documents, mends, report, &|examination, span, page| {
         let documents = examination.documents(&page)?;
-        if access.keeps_texts {
-            let end = left.as_ref().map_or(DOCUMENTS_END, |rest| &rest.start);
-            examination.texts(&Span::new(&span.start, end), &documents)?;
-        }
+        examination.expect(&documents, since, &sums);
+        if examination.access.keeps_texts { examination.texts(span, &documents) } else { Ok(()) }
+    })?;
+    walk(open, Table::Index, mends, report, &|examination, _, page| {
+        let (cells, damaged) = cells_of(&page);
+        damaged.iter().for_each(|place| examination.found(FindingKind::Damaged, place, false));
+        (examination.report)(Examined::Items(cells.len() as u64));
+        let stays = |(_, _, timestamp): &&Met| stays(since, *timestamp);
+        cells.iter().filter(stays).for_each(|(row, id, timestamp)| sums.meet(id, *row, *timestamp));
+        Ok(())
+    })?;
+    if sums.are_even() {
+        return Ok(());
     }
-    let mut spans = parts(&open()?)?;
-    while !spans.is_empty() {
-        let access = open()?;
-        let mut rest = Vec::new();
-        let mut rows: Vec<Row> = Vec::new();
-        access.rows.scan(Table::Index, INDEX_FAMILY, &spans, &mut |number, page| {
-            rest.extend(spans[number].rest(&page));
-            rows.extend(page);
-            Ok(())
-        })?;
-        spans = rest;
-        Examination { access: &access, mends, report }.cells(&rows)?;
-    }
-    Ok(())
+    walk(open, Table::Documents, mends, report, &|examination, _, page| {
+        let (mut documents, _) = examination.decoded(&page);
+        documents.retain(|(id, _)| sums.suspect(id));
+        examination.all_unfiled(&documents)
+    })?;
+    walk(open, Table::Index, mends, report, &|examination, _, page| {
+        let (mut cells, _) = cells_of(&page);
+        cells.retain(|(_, id, _)| sums.suspect(id));
+        examination.ghosts(&cells)
+    })
 }
 
-/// The whole index, in parts of about the same size.
-fn parts(access: &Access<'_>) -> Result<Vec<Span>> {
-    let n_parts = N_PARTS.min(access.kind.n_regions_max());
-    let splits = access.kind.splits(n_parts).map_err(|error| {
-        Error::new(ErrorKind::Internal, "the index cannot be read in parts").caused_by(error)
-    })?;
-    let mut starts = vec![Vec::new()];
-    starts.extend(splits.iter().map(|split| split.to_be_bytes().to_vec()));
-    let last = vec![0xff; ROW_KEY_LEN + 1];
-    let ends = starts.iter().skip(1).chain([&last]);
-    Ok(starts.iter().zip(ends).map(|(start, end)| Span::new(start, end)).collect())
+/// A cell of the index that was met, with its timestamp.
+type Met = (RowKey, DocumentId, i64);
+
+/// The cells of rows, and the places of those that are none of ours.
+fn cells_of(rows: &[Row]) -> (Vec<Met>, Vec<String>) {
+    let (mut cells, mut damaged) = (Vec::with_capacity(rows.len()), Vec::new());
+    for row in rows {
+        let key = RowKey::decode(&row.key).ok();
+        for cell in &row.cells {
+            match key.zip(decode_id(&cell.qualifier).ok()) {
+                Some((key, id)) => cells.push((key, id, cell.timestamp)),
+                None => {
+                    damaged.push(format!("{} {}", row.key.escape_ascii(), cell.qualifier.escape_ascii()));
+                }
+            }
+        }
+    }
+    (cells, damaged)
+}
+
+/// Whether what is of this time does not expire soon: HBase lets cells expire by its own clock, and a claim a moment after
+/// its cells.
+fn stays(horizon: Horizon, timestamp: i64) -> bool {
+    horizon.is_live(Timestamp::saturating(timestamp - SWEPT_AFTER.as_millis() as i64))
 }
 
 /// One page.
@@ -97,23 +101,47 @@ impl Examination<'_, '_> {
         (self.report)(Examined::Found(Finding { kind, place, is_mended }));
     }
 
-    fn documents(&mut self, page: &[Row]) -> Result<Vec<(DocumentId, Stored)>> {
-        (self.report)(Examined::Items(page.len() as u64));
-        let mut documents: Vec<(DocumentId, Stored)> = Vec::with_capacity(page.len());
+    /// The documents of a page, and the places of those that cannot be read.
+    fn decoded(&self, page: &[Row]) -> (Vec<(DocumentId, Stored)>, Vec<String>) {
+        let (mut documents, mut damaged) = (Vec::with_capacity(page.len()), Vec::new());
         for row in page {
             let decoded = decode_document_row(&row.key)
                 .and_then(|id| Ok((id, Stored::decode(&row.key, &row.cells, self.access)?)));
             match decoded {
                 Ok(document) => documents.push(document),
-                Err(_) => self.found(FindingKind::Damaged, &row.key.escape_ascii().to_string(), false),
+                Err(_) => damaged.push(row.key.escape_ascii().to_string()),
             }
         }
+        (documents, damaged)
+    }
+
+    /// What the rows of a page tell by themselves.
+    fn documents(&mut self, page: &[Row]) -> Result<Vec<(DocumentId, Stored)>> {
+        (self.report)(Examined::Items(page.len() as u64));
+        let (documents, damaged) = self.decoded(page);
+        damaged.iter().for_each(|place| self.found(FindingKind::Damaged, place, false));
         for (id, stored) in &documents {
             let at = stored.live.as_ref().map(|live| Timestamp::saturating(live.timestamp));
             let ahead = at.and_then(|at| Finding::of_ahead(id, at, self.access.clock));
             ahead.into_iter().for_each(|ahead| (self.report)(Examined::Found(ahead)));
         }
         self.claims(&documents)?;
+        Ok(documents)
+    }
+
+    /// Notes the cells that documents should have.
+    fn expect(&self, documents: &[(DocumentId, Stored)], since: Horizon, sums: &Sums) {
+        for (id, stored) in documents {
+            // Some may have expired since the beginning.
+            let there = stored.live.as_ref().or(stored.expired.as_ref());
+            if let Some(record) = there.filter(|record| stays(since, record.timestamp)) {
+                sums.expect(id, record.sketch.rows(), record.timestamp);
+            }
+        }
+    }
+
+    /// Those of these documents that lack cells.
+    fn all_unfiled(&mut self, documents: &[(DocumentId, Stored)]) -> Result<()> {
         for group in documents.chunks(GROUP) {
             let unfiled = self.unfiled(group)?;
             if unfiled.is_empty() {
@@ -130,13 +158,12 @@ impl Examination<'_, '_> {
                 self.found(FindingKind::Unfiled, id.as_str(), is_mended);
             }
         }
-        Ok(documents)
+        Ok(())
     }
 
-    /// Whether a document does not expire soon: HBase lets cells expire by its own clock, and a claim a moment after its cells.
+    /// Whether a document does not expire soon.
     fn stays(&self, record: &Record) -> bool {
-        let margin = SWEPT_AFTER.as_millis() as i64;
-        self.access.horizon.is_live(Timestamp::saturating(record.timestamp - margin))
+        stays(self.access.horizon, record.timestamp)
     }
 
     /// Those that lack cells, with the rows of these. A cell that is newer than its record finds the document as well. One
@@ -230,27 +257,17 @@ impl Examination<'_, '_> {
         Ok(())
     }
 
-    fn cells(&mut self, rows: &[Row]) -> Result<()> {
-        let mut cells: Vec<(RowKey, DocumentId, i64)> = Vec::new();
-        for row in rows {
-            let key = RowKey::decode(&row.key).ok();
-            for cell in &row.cells {
-                match key.zip(decode_id(&cell.qualifier).ok()) {
-                    Some((key, id)) => cells.push((key, id, cell.timestamp)),
-                    None => {
-                        let place = format!("{} {}", row.key.escape_ascii(), cell.qualifier.escape_ascii());
-                        self.found(FindingKind::Damaged, &place, false);
-                    }
-                }
-            }
+    /// Those of these cells that lead nowhere.
+    fn ghosts(&mut self, cells: &[Met]) -> Result<()> {
+        if cells.is_empty() {
+            return Ok(());
         }
-        (self.report)(Examined::Items(cells.len() as u64));
         let loads = loads::under_way(self.access.rows)?;
         let documents = documents::read_each(self.access, cells.iter().map(|(_, id, _)| id))?;
         let nowhere = Stored::default();
         let mut ghosts = Ghosts::default();
         let mut places = Vec::new();
-        for (row, id, timestamp) in &cells {
+        for (row, id, timestamp) in cells {
             let stored = match documents.get(id) {
                 Some(Ok(stored)) => stored,
                 // Nobody knows what is there.
@@ -265,14 +282,15 @@ impl Examination<'_, '_> {
             if is_at_rest && stays && !is_loaded && is_ghost(*row, stored) {
                 ghosts.note_cell(*row, id, *timestamp);
                 let RowKey { segment, flag, fingerprint } = row;
-                places.push(format!("{id} under {fingerprint} in bucket {flag:02x}:{segment:08x}"));
+                let place = format!("{id} under {fingerprint} in bucket {flag:02x}:{segment:08x}");
+                places.push((place, self.mends && !may_load_beneath(&loads, *timestamp)));
             }
         }
         if self.mends {
             ghosts.sweep(self.access)?;
         }
-        for place in places {
-            self.found(FindingKind::Ghost, &place, self.mends);
+        for (place, is_mended) in places {
+            self.found(FindingKind::Ghost, &place, is_mended);
         }
         Ok(())
     }

@@ -72,7 +72,7 @@ pub use self::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
 use self::layout::{METADATA_COLUMN, METADATA_ROW, RECORD_COLUMN, TEXT_FAMILY, in_row};
 use self::outlook::Outlook;
 use self::plan::Options;
-use self::rows::{Rows, Swap, Swapped, Table};
+use self::rows::{MasterWait, Rows, Swap, Swapped, Table};
 pub use self::transport::Transport;
 pub use self::uri::{HbaseUri, TlsFiles};
 use index::backend::Horizon;
@@ -134,6 +134,7 @@ impl HbaseStore {
     pub fn open(uri: &HbaseUri, clock: Clock, patience: Option<Duration>) -> Result<Self> {
         let mut options = Options { n_connections: uri.n_connections, ..Options::default() };
         options.patience = patience.unwrap_or(options.patience);
+        options.reply_timeout = options.reply_timeout.min(options.patience);
         Ok(Self::over(Transport::open(uri, options)?, clock))
     }
 
@@ -171,7 +172,7 @@ impl HbaseStore {
         if let Some(cell) = &cell {
             // Before the store is held to it: tables that do not fit may be mended.
             let metadata = Metadata::decode(&cell.value).map_err(|error| in_row(METADATA_ROW, error))?;
-            retention::check(&*self.rows, &metadata, false)?;
+            retention::check_opened(&*self.rows, &metadata)?;
         }
         Ok(cell.map(|cell| cell.value))
     }
@@ -186,7 +187,7 @@ impl Store for HbaseStore {
         if let Some(stored) = self.metadata()? {
             return Ok(stored);
         }
-        retention::check(&*self.rows, metadata, true)?;
+        retention::check_new(&*self.rows, metadata)?;
         let (row, column) = (METADATA_ROW.to_vec(), METADATA_COLUMN.to_vec());
         let record = metadata.encode()?;
         let put = Swap { row, column, from: None, to: record.clone(), time_to_live: None };
@@ -203,7 +204,7 @@ impl Store for HbaseStore {
     }
 
     fn has_room_for_texts(&self) -> Result<bool> {
-        let has_family = self.rows.has_family(Table::Documents, TEXT_FAMILY)?;
+        let has_family = self.rows.has_family(Table::Documents, TEXT_FAMILY, MasterWait::Whole)?;
         if !has_family {
             let name = self.rows.name(Table::Documents);
             tracing::warn!(

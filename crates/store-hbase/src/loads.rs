@@ -23,3 +23,8 @@ pub(super) fn under_way(rows: &dyn Rows) -> Result<BTreeMap<i64, String>> {
     });
     Ok(marks.collect())
 }
+
+/// Whether a load under way may still bring cells that a delete up to this timestamp would hide.
+pub(super) fn may_load_beneath(loads: &BTreeMap<i64, String>, timestamp: i64) -> bool {
+    loads.range(..=timestamp).next().is_some()
+}

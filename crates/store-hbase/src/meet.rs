@@ -14,7 +14,7 @@ use simhash::RowKey;
 use super::Access;
 use super::buckets::{Buckets, Candidate, Reach, is_filed};
 use super::documents::{self, Stored};
-use super::loads;
+use super::loads::{self, may_load_beneath};
 use super::rows::Table;
 use super::weigh::Scales;
 use super::write::Writes;
@@ -81,8 +81,11 @@ impl Ghosts {
         self.0.insert((id.clone(), timestamp, row));
     }
 
-    /// Deletes them, with what is older; but for those that a bulk load under way is to bring a record for, or that has
-    /// brought it since they were met.
+    /// Deletes them, with what is older; but for those that are of a document by now, and those beneath which a bulk load
+    /// under way may bring a cell that is older: its record comes later.
+    ///
+    /// A claim on the document that comes meanwhile has a greater timestamp. An insertion without a claim that had begun
+    /// before either has brought its record by now, or looks for claims once it has.
     pub(super) fn sweep(&self, access: &Access<'_>) -> Result<()> {
         if self.0.is_empty() {
             return Ok(());
@@ -94,7 +97,7 @@ impl Ghosts {
         let mut deletes = Writes::new(Table::Index);
         for (id, timestamp, row) in &self.0 {
             let stored = rows.get(id).map_or(Some(&nowhere), |stored| stored.as_ref().ok());
-            if stored.is_some_and(|stored| !loads.contains_key(timestamp) && is_ghost(*row, stored)) {
+            if !may_load_beneath(&loads, *timestamp) && stored.is_some_and(|stored| is_ghost(*row, stored)) {
                 deletes.delete_cells(*timestamp, id, [*row]);
             }
         }
@@ -143,11 +146,11 @@ pub(super) fn is_old(access: &Access<'_>, timestamp: i64) -> bool {
     access.now() - timestamp > SWEPT_AFTER.as_millis() as i64
 }
 
-/// Whether a document's cell there is neither of what is there of it, nor of a claim that may still become that. It may be
-/// older than these: their own cell may be on its way.
+/// Whether a document's cell there is neither of what is there of it, by whatever clock, nor of a claim that may still
+/// become that. It may be older than these: their own cell may be on its way.
 pub(super) fn is_ghost(row: RowKey, stored: &Stored) -> bool {
-    let is_live = stored.live.as_ref().is_some_and(|live| is_filed(&live.sketch, row));
-    !is_live && !pending(stored).is_some_and(|claim| is_filed(&claim.sketch, row))
+    let is_there = stored.live.iter().chain(&stored.expired).any(|record| is_filed(&record.sketch, row));
+    !is_there && !pending(stored).is_some_and(|claim| is_filed(&claim.sketch, row))
 }
 
 pub(super) fn pending(stored: &Stored) -> Option<&Claim> {

@@ -130,11 +130,11 @@ pub(crate) trait Lanes<C: Call> {
     /// Whether there has ever been a connection.
     fn has_connected(&self) -> bool;
 
-    /// A connection for `call`, waiting for one until `deadline` where all are in use.
-    fn take(&self, call: &C, deadline: Instant) -> Result<Result<Self::Lane<'_>, FailureOf<C>>, Exhausted>;
+    /// A connection for `call`, waiting for one where all are in use.
+    fn take(&self, call: &C, until: Until) -> Result<Result<Self::Lane<'_>, FailureOf<C>>, Exhausted>;
 
     /// Another connection for `call`, if there is one to be had without waiting for it to be given back.
-    fn try_take(&self, call: &C) -> Option<Self::Lane<'_>>;
+    fn try_take(&self, call: &C, until: Until) -> Option<Self::Lane<'_>>;
 
     /// Whether a connection that another call has done with serves `call` too.
     fn serves(&self, _lane: &Self::Lane<'_>, _call: &C) -> bool {
@@ -145,6 +145,26 @@ pub(crate) trait Lanes<C: Call> {
     /// moved, what its batch is cut into now.
     fn again(&self, call: C, _failure: &FailureOf<C>) -> Vec<C> {
         vec![call]
+    }
+}
+
+/// For so long the last attempt at a plan waits for a reply.
+const LAST_TRY: Duration = Duration::from_millis(500);
+
+/// How long an attempt at a plan may wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Until {
+    /// When patience ends.
+    pub(crate) deadline: Instant,
+    /// Whether some of it is over.
+    pub(crate) is_late: bool,
+}
+
+impl Until {
+    /// How long a reply may take that else may take `usual`: the first attempt has that, the others what is left.
+    pub(crate) fn reply(self, usual: Duration) -> Duration {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if self.is_late { usual.min(left.max(LAST_TRY)) } else { usual }
     }
 }
 
@@ -166,8 +186,8 @@ pub(crate) trait Plan {
     /// Whether the server was ever there.
     fn has_connected(&self) -> bool;
 
-    /// Does as many as can be done now, waiting for the first connection until `deadline`. An error ends the plan.
-    fn attempt(&mut self, deadline: Instant) -> Result<Attempt<Self::Failure>>;
+    /// Does as many as can be done now, waiting for the first connection and for replies. An error ends the plan.
+    fn attempt(&mut self, until: Until) -> Result<Attempt<Self::Failure>>;
 }
 
 /// How an attempt at a plan ended.

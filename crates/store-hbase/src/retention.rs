@@ -6,15 +6,36 @@ use std::time::Duration;
 use index::{Error, ErrorKind, Metadata, Result, Retention, TextKeeping};
 
 use super::layout::{DOCUMENT_FAMILY, INDEX_FAMILY, TEXT_FAMILY};
-use super::rows::{Rows, Table};
+use super::rows::{MasterWait, Rows, Table};
+
+/// Refuses tables for a new index, as [`check`] does.
+pub(super) fn check_new(rows: &dyn Rows, metadata: &Metadata) -> Result<()> {
+    check(rows, metadata, true, MasterWait::Whole)
+}
+
+/// Refuses tables of an index that is there, as [`check`] does; but where no master answers, which alone knows, they are
+/// taken as they are: reading and writing need none.
+pub(super) fn check_opened(rows: &dyn Rows, metadata: &Metadata) -> Result<()> {
+    match check(rows, metadata, false, MasterWait::Short) {
+        Err(error) if error.kind() == ErrorKind::Unavailable => {
+            tracing::warn!(
+                %error,
+                "no master of HBase says how long the tables keep their cells, so that was not held against the index; \
+                 reading and writing go on without it"
+            );
+            Ok(())
+        }
+        checked => checked,
+    }
+}
 
 /// Refuses tables that keep their cells for another time than the index keeps its documents, or have no family for the texts
 /// that it keeps.
-pub(super) fn check(rows: &dyn Rows, metadata: &Metadata, is_new: bool) -> Result<()> {
+fn check(rows: &dyn Rows, metadata: &Metadata, is_new: bool, wait: MasterWait) -> Result<()> {
     let retain = metadata.retain;
     let mut families = vec![(Table::Index, INDEX_FAMILY), (Table::Documents, DOCUMENT_FAMILY)];
     if metadata.texts != TextKeeping::None {
-        if !rows.has_family(Table::Documents, TEXT_FAMILY)? {
+        if !rows.has_family(Table::Documents, TEXT_FAMILY, wait)? {
             return Err(no_family(rows, retain, is_new));
         }
         families.push((Table::Documents, TEXT_FAMILY));
@@ -23,7 +44,7 @@ pub(super) fn check(rows: &dyn Rows, metadata: &Metadata, is_new: bool) -> Resul
     let mut mending = Vec::new();
     let mut found = None;
     for (table, family) in families {
-        let time_to_live = rows.time_to_live(table, family)?;
+        let time_to_live = rows.time_to_live(table, family, wait)?;
         if time_to_live != wanted {
             found = Some(time_to_live);
             let (name, family) = (rows.name(table), char::from(family));

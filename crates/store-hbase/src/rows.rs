@@ -1,5 +1,6 @@
 //! The seam between the store and whatever carries its rows: HBase's tables, in terms of keys and cells.
 
+use std::fmt;
 use std::time::Duration;
 
 use index::backend::Known;
@@ -59,9 +60,15 @@ impl TableNames {
     pub(crate) fn disabled(&self) -> Error {
         let Self { index, documents } = self;
         Error::new(
-            ErrorKind::Unavailable,
+            ErrorKind::Disabled,
             format!("a table is disabled; `enable '{index}'` and `enable '{documents}'` in the HBase shell"),
         )
+    }
+}
+
+impl fmt::Display for TableNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} or {}", self.index, self.documents)
     }
 }
 
@@ -169,6 +176,15 @@ pub(crate) enum Swapped {
     Unknown,
 }
 
+/// How long a master is waited for that is away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MasterWait {
+    /// As long as any server: there is nothing to be done without it.
+    Whole,
+    /// For a moment, where the transport asks it itself: all else can be done without it.
+    Short,
+}
+
 /// A page that was read: the number of its span in the call, and its rows.
 pub(crate) type Visit<'a> = &'a mut dyn FnMut(usize, Vec<Row>) -> Result<()>;
 
@@ -204,11 +220,11 @@ pub(crate) trait Rows: Send + Sync {
         self.get(table, columns, rows)
     }
 
-    /// How long the cells of a family stay, `None` for good.
-    fn time_to_live(&self, table: Table, family: u8) -> Result<Option<Duration>>;
+    /// How long the cells of a family stay, `None` for good. It takes a master, which is waited for by `wait`.
+    fn time_to_live(&self, table: Table, family: u8, wait: MasterWait) -> Result<Option<Duration>>;
 
-    /// Whether a table that is there has this family.
-    fn has_family(&self, table: Table, family: u8) -> Result<bool>;
+    /// Whether a table that is there has this family. It takes a master as well.
+    fn has_family(&self, table: Table, family: u8, wait: MasterWait) -> Result<bool>;
 
     /// What HBase calls a table.
     fn name(&self, table: Table) -> &str;

@@ -21,10 +21,13 @@ use self::failures::Watch;
 use crate::layout::{METADATA_COLUMN, METADATA_ROW};
 use crate::plan::{Options, Server, Witness};
 use crate::rows::{
-    Cell, Mutation, Mutations, PAGE_RESULTS, RESULT_CELLS, Row, Rows, Span, Swap, Swapped, Table, TableNames,
-    Visit,
+    Cell, MasterWait, Mutation, Mutations, PAGE_RESULTS, RESULT_CELLS, Row, Rows, Span, Swap, Swapped, Table,
+    TableNames, Visit,
 };
 use crate::{HbaseUri, TlsFiles};
+
+/// For so long a master is waited for by a call that can do without.
+const MASTER_WAIT: Duration = Duration::from_secs(2);
 
 /// The rows of one index on the servers of a cluster.
 pub(crate) struct RpcRows {
@@ -65,7 +68,7 @@ impl RpcRows {
         let client_options = ClientOptions {
             connection,
             n_connections: options.n_connections,
-            call_timeout: options.reply_timeout.min(options.patience),
+            call_timeout: options.reply_timeout,
             patience: options.patience,
             first_patience: options.first_patience,
             watch: Some(Arc::new(Watch::new(servers))),
@@ -82,6 +85,19 @@ impl RpcRows {
             n_connections: options.n_connections,
             checks: Checks::default(),
         })
+    }
+
+    fn seconds_to_live(
+        &self,
+        table: Table,
+        family: u8,
+        wait: MasterWait,
+    ) -> Result<Option<Duration>, hbase_rpc::Error> {
+        let patience = match wait {
+            MasterWait::Whole => None,
+            MasterWait::Short => Some(MASTER_WAIT),
+        };
+        self.client.time_to_live(self.name(table), &[family], patience)
     }
 
     fn failed(&self, error: hbase_rpc::Error) -> Error {
@@ -208,12 +224,12 @@ impl Rows for RpcRows {
         Ok(to_cells(found))
     }
 
-    fn time_to_live(&self, table: Table, family: u8) -> Result<Option<Duration>> {
-        self.client.time_to_live(self.name(table), &[family]).map_err(|error| self.failed(error))
+    fn time_to_live(&self, table: Table, family: u8, wait: MasterWait) -> Result<Option<Duration>> {
+        self.seconds_to_live(table, family, wait).map_err(|error| self.failed(error))
     }
 
-    fn has_family(&self, table: Table, family: u8) -> Result<bool> {
-        match self.client.time_to_live(self.name(table), &[family]) {
+    fn has_family(&self, table: Table, family: u8, wait: MasterWait) -> Result<bool> {
+        match self.seconds_to_live(table, family, wait) {
             Ok(_) => Ok(true),
             Err(error) if failures::is_of_a_family(&error) => Ok(false),
             Err(error) => Err(self.failed(error)),

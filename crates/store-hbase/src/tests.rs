@@ -20,6 +20,7 @@ mod tables;
 mod texts;
 mod times;
 mod verifying;
+mod withdrawn;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

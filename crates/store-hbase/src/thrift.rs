@@ -19,7 +19,7 @@ use self::scan::Scan;
 use self::witness::Witness;
 use crate::HbaseStore;
 use crate::plan::{self, Call, Dispatch, Once, Options, Pool, Retry, Server, Shard};
-use crate::rows::{Cell, Mutations, Rows, Span, Swap, Swapped, Table, TableNames, Visit};
+use crate::rows::{Cell, MasterWait, Mutations, Rows, Span, Swap, Swapped, Table, TableNames, Visit};
 
 /// Scanners that one connection opens at a time. What is written ahead of the replies must fit the buffers of both ends, or
 /// both would wait for the other to read.
@@ -143,12 +143,12 @@ impl Rows for ThriftRows {
         Ok(found)
     }
 
-    fn time_to_live(&self, table: Table, family: u8) -> Result<Option<Duration>> {
+    fn time_to_live(&self, table: Table, family: u8, _: MasterWait) -> Result<Option<Duration>> {
         let seconds = self.seconds_to_live(table, family)?.ok_or_else(|| self.tables.missing())?;
         Ok((seconds != FOREVER).then(|| Duration::from_secs(u64::from(seconds.unsigned_abs()))))
     }
 
-    fn has_family(&self, table: Table, family: u8) -> Result<bool> {
+    fn has_family(&self, table: Table, family: u8, _: MasterWait) -> Result<bool> {
         Ok(self.seconds_to_live(table, family)?.is_some())
     }
 

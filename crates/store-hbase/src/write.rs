@@ -7,6 +7,7 @@
 //! 4. The cells of the old sketches, which are matches no more. They stay for [`LINGER`], so that a search that began before
 //!    finds the document under one sketch or the other.
 //! 5. The old texts go at once: a search reads a text together with the record that names it.
+//! 6. Documents that were claimed since they were read are written once more, past the claims.
 //!
 //! Whoever dies in between leaves cells that no search answers with, and doing the same again ends the work. There is one
 //! exception: of a document that was replaced only the new record is left after step 3, so when it is inserted again it
@@ -16,10 +17,10 @@
 //! document gets one that exceeds all it had before. Its row carries them on, also for a while after its removal
 //! (`remove`), so that the clocks of two writers may differ by as much.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use index::backend::claims::State;
+use index::backend::claims::{Claim, State};
 use index::{Document, DocumentId, Error, Insertion, Result, Sketch, Text};
 use simhash::RowKey;
 
@@ -61,17 +62,47 @@ pub(super) fn insert<'a>(access: &Access<'_>, documents: &'a [Document]) -> Resu
         insertion
     };
     let insertions = documents.iter().map(&mut insert).collect();
+    let written = write(access, &changed, &stored)?;
+    let overtaken = overtaken(access, &written)?;
+    if !overtaken.is_empty() {
+        changed.retain(|id, _| overtaken.contains_key(id));
+        write(access, &changed, &overtaken)?;
+    }
+    Ok(insertions)
+}
 
+/// The rows of those documents that were claimed since they were read, and are there all the same: a claim that was
+/// withdrawn takes its cells along with all that are older. The next withdrawal meets the record, and leaves its cells.
+fn overtaken<'a>(
+    access: &Access<'_>,
+    written: &BTreeMap<&'a DocumentId, i64>,
+) -> Result<HashMap<&'a DocumentId, Stored>> {
+    let is_hidden = |(id, claim): &(&DocumentId, Claim)| {
+        let is_open = matches!(claim.state, State::Pending | State::Aborted);
+        is_open && written.get(id).is_some_and(|timestamp| claim.timestamp >= *timestamp)
+    };
+    let claims = documents::read_claims(access, written.keys().copied())?;
+    documents::read(access, claims.into_iter().filter(is_hidden).map(|(id, _)| id))
+}
+
+/// Carries it out, and returns the timestamps. `stored` are the rows of the documents that have one.
+fn write<'a>(
+    access: &Access<'_>,
+    changed: &BTreeMap<&'a DocumentId, &Document>,
+    stored: &HashMap<&DocumentId, Stored>,
+) -> Result<BTreeMap<&'a DocumentId, i64>> {
     let now = access.now();
     let next = |id: &DocumentId| stored.get(id).map_or(0, |stored: &Stored| stored.newest + 1);
     let shared = changed.keys().map(|id| next(id)).filter(|next| next - now <= SHARED_MS).max();
     let shared = shared.unwrap_or(now).max(now);
+    let mut written = BTreeMap::new();
     let mut cells = Writes::new(Table::Index);
     let mut records = Writes::new(Table::Documents);
     let mut old_cells = OldCells::default();
     let (mut texts, mut old_texts) = (Writes::new(Table::Documents), Writes::new(Table::Documents));
-    for (&id, &Document { sketch, source, .. }) in &changed {
+    for (&id, Document { sketch, source, .. }) in changed {
         let timestamp = next(id).max(shared);
+        written.insert(id, timestamp);
         cells.put_cells(timestamp, id, sketch.rows());
         let text = texts.put_text(timestamp, id, sketch.text().filter(|_| access.keeps_texts))?;
         let record = Record { sketch: sketch.clone(), timestamp, source: source.clone(), text };
@@ -100,7 +131,7 @@ pub(super) fn insert<'a>(access: &Access<'_>, documents: &'a [Document]) -> Resu
     records.apply(access).map_err(failed("some may have been written and some not"))?;
     let left = "all were written, and only cells that are not needed any more are left over";
     old_cells.apply(access).and_then(|()| old_texts.apply(access)).map_err(failed(left))?;
-    Ok(insertions)
+    Ok(written)
 }
 
 /// Changes of cells of one table, over many documents.

@@ -47,6 +47,9 @@ const LOADING_WAIT: Duration = Duration::from_secs(120);
 /// The least patience for a reply: a busy server may take this long.
 const REPLY_MIN: Duration = Duration::from_secs(5);
 
+/// For so long the last try is made, at the end of the wait.
+const LAST_TRY: Duration = Duration::from_millis(500);
+
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
@@ -182,7 +185,7 @@ impl Server {
         // The first repetition is at once: most often the server has closed a long idle connection.
         let mut pause = Duration::ZERO;
         loop {
-            let error = match self.attempt(begun + wait_max, &mut work) {
+            let error = match self.attempt(begun, wait_max, &mut work) {
                 Ok(done) => {
                     self.has_answered.store(true, Ordering::Relaxed);
                     self.away.is_back(&self.address);
@@ -194,28 +197,39 @@ impl Server {
             let is_new = !self.has_answered.load(Ordering::Relaxed);
             let is_hopeless = is_away(&error) && is_new;
             let wait_max = if is_new && is_loading(&error) { wait_max.max(LOADING_WAIT) } else { wait_max };
-            if !may_pass(&error) || is_hopeless || begun.elapsed() + pause > wait_max {
+            let left = wait_max.saturating_sub(begun.elapsed());
+            if !may_pass(&error) || is_hopeless || left.is_zero() {
                 return Err(self.explain(error));
             }
             if pause > PAUSE_MIN {
                 self.away.waits(&self.address, &error);
             }
-            thread::sleep(pause);
+            // The last try comes at the very end.
+            thread::sleep(pause.min(left));
             pause = (2 * pause).clamp(PAUSE_MIN, PAUSE_MAX);
         }
     }
 
     fn attempt<T>(
         &self,
-        until: Instant,
+        begun: Instant,
+        wait_max: Duration,
         work: &mut impl FnMut(&mut Connection) -> RedisResult<T>,
     ) -> Result<T, Failure> {
-        let mut lease = self.take(until)?;
+        let mut lease = self.take(begun + wait_max)?;
+        let waits = self.waits_after(begun.elapsed(), wait_max);
         let mut connection = match lease.connection.take() {
             Some(connection) => connection,
-            None => self.connect()?,
+            None => self.connect(waits)?,
         };
+        let is_short = waits.reply < self.waits.reply;
+        if is_short {
+            connection.set_read_timeout(Some(waits.reply))?;
+        }
         let done = work(&mut connection);
+        if is_short && done.is_ok() {
+            connection.set_read_timeout(Some(self.waits.reply))?;
+        }
         match &done {
             // After an error of the server, the next reply belongs to the next request.
             Ok(_) => lease.connection = Some(connection),
@@ -231,6 +245,17 @@ impl Server {
             }
         }
         Ok(done?)
+    }
+
+    /// How long a try may take that begins after some of the wait is over: no longer than what is left of it. A server that
+    /// has much to do may take its time for the first one.
+    fn waits_after(&self, waited: Duration, wait_max: Duration) -> Waits {
+        if waited < LAST_TRY {
+            return self.waits;
+        }
+        let left = wait_max.saturating_sub(waited).max(LAST_TRY);
+        let Waits { connect, reply, server } = self.waits;
+        Waits { connect: connect.min(left), reply: reply.min(left), server }
     }
 
     /// Takes an idle connection, or the place of a new one.
@@ -261,11 +286,11 @@ impl Server {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn connect(&self) -> Result<Connection, Failure> {
+    fn connect(&self, waits: Waits) -> Result<Connection, Failure> {
         let mut connection =
-            self.client().map_err(Failure::Final)?.get_connection_with_timeout(self.waits.connect)?;
-        connection.set_read_timeout(Some(self.waits.reply))?;
-        connection.set_write_timeout(Some(self.waits.reply))?;
+            self.client().map_err(Failure::Final)?.get_connection_with_timeout(waits.connect)?;
+        connection.set_read_timeout(Some(waits.reply))?;
+        connection.set_write_timeout(Some(waits.reply))?;
         let info: RedisResult<String> = redis::cmd("INFO").query(&mut connection);
         match info {
             Ok(info) => self.check(&Info(&info))?,

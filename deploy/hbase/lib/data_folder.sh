@@ -23,10 +23,31 @@ refuse_incomplete_data() {
 }
 
 write_configuration() {
-  if [[ ${setting[mode]} != hdfs ]]; then fill "${setting[mode]}-site.xml" >"$data/conf/hbase-site.xml"; fi
-  fill core-site.xml >"$data/conf/core-site.xml"
-  fill log4j2.properties >"$data/conf/log4j2.properties"
-  if has_hdfs; then fill hdfs-site.xml >"$data/conf/hdfs-site.xml"; fi
+  local name
+  for name in $(configuration_files); do configuration "$name" >"$data/conf/$name"; done
+}
+
+configuration_files() {
+  echo core-site.xml log4j2.properties
+  if [[ ${setting[mode]} != hdfs ]]; then echo hbase-site.xml; fi
+  if has_hdfs; then echo hdfs-site.xml; fi
+}
+
+# configuration FILE: what is in it by the templates and the settings.
+configuration() {
+  local template=$1
+  if [[ $1 == hbase-site.xml ]]; then template=${setting[mode]}-site.xml; fi
+  fill "$template"
+}
+
+# What was changed by hand or is of other templates is kept while roles run by it.
+say_what_differs() {
+  local name
+  for name in $(configuration_files); do
+    configuration "$name" | cmp -s - "$data/conf/$name" ||
+      say "$data/conf/$name is kept as it is, though the settings and templates say otherwise:" \
+        "\`hbase down\` and \`hbase up\` make it anew"
+  done
 }
 
 # fill TEMPLATE: the words between at signs replaced.

@@ -74,6 +74,7 @@ command_down() {
 
 # command_start ROLE
 command_start() {
+  local running
   check_role "$1"
   [[ -f $data/settings ]] || die $not_running "nothing was ever started in $data: \`hbase up\` first"
   find_java
@@ -82,7 +83,17 @@ command_start() {
     echo "$1 runs already"
     return
   fi
+  read_remembered
+  choose_settings
+  mapfile -t running < <(running_roles)
+  if ((${#running[@]} > 0)); then refuse_changes; fi
   refuse_taken_ports "$1"
+  if ((${#running[@]} > 0)); then
+    say_what_differs
+  else
+    remember_settings
+    write_configuration
+  fi
   start_and_wait "$1"
   echo "$1 is up"
 }

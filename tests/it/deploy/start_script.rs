@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
 use regex::Regex;
@@ -10,7 +10,7 @@ use regex::Regex;
 use super::images::copy_context;
 use super::invocation::help;
 use super::{is_there, path, stdout, text};
-use crate::support::{root, without_settings};
+use crate::support::{free_ports, root, without_settings};
 
 const PART_LINES_MAX: usize = 200;
 const FUNCTION_LINES_MAX: usize = 30;
@@ -212,6 +212,50 @@ fn options_that_it_does_not_know_are_refused() {
         assert_eq!(output.status.code(), Some(64), "{unknown}: {said}");
         assert_eq!(said, format!("hbase: unknown option {unknown}; see `hbase --help`\n"));
     }
+}
+
+/// What it was told by `up`, and what was in `conf` since then, held for good.
+#[test]
+fn a_start_goes_by_what_it_is_told_now() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    for part in ["conf", "hbase"] {
+        fs::create_dir_all(data.join(part)).unwrap();
+    }
+    fs::write(data.join("settings"), "mode=standalone\nheap=2g\nmaster-port=16000\n").unwrap();
+    fs::write(data.join("hbase/hbase.version"), "8").unwrap();
+    fs::write(data.join("conf/hbase-site.xml"), "of an older checkout").unwrap();
+    // It is of the right version, and ends at once.
+    const STUB: &str =
+        "#!/bin/sh\n[ \"$1\" != -version ] || { echo 'openjdk version \"17.0.1\"' >&2; exit 0; }\nexit 1\n";
+    let java = folder.path().join("jdk/bin/java");
+    fs::create_dir_all(java.parent().unwrap()).unwrap();
+    fs::write(&java, STUB).unwrap();
+    fs::set_permissions(&java, fs::Permissions::from_mode(0o755)).unwrap();
+    let [master, region_server, zookeeper] = free_ports();
+    let start = || {
+        let mut command = Command::new(path("hbase/hbase"));
+        without_settings(&mut command);
+        command
+            .env("JAVA_HOME", folder.path().join("jdk"))
+            .arg("--data")
+            .arg(&data)
+            .args(["start", "server"]);
+        let ports = [("master", master), ("regionserver", region_server), ("zookeeper", zookeeper)];
+        for (name, port) in ports {
+            command.args([format!("--{name}-port"), port.to_string()]);
+        }
+        command.args(["--timeout", "20"]).output().unwrap()
+    };
+    fs::create_dir_all(data.join("logs")).unwrap();
+    fs::create_dir_all(data.join("run")).unwrap();
+    let output = start();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let site = fs::read_to_string(data.join("conf/hbase-site.xml")).unwrap();
+    assert!(site.contains(&master.to_string()), "{site}");
+    let settings = fs::read_to_string(data.join("settings")).unwrap();
+    assert!(settings.contains(&format!("master-port={master}\n")), "{settings}");
 }
 
 /// The script runs from a copy as in an image, below a folder with a space in its name, through

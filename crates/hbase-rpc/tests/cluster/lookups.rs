@@ -151,17 +151,17 @@ async fn lives_of_families() {
     let cluster = FakeCluster::start(1);
     cluster.create_table_with_lives("space:t", &[("f", None), ("g", Some(86_400))], &[]);
     let client = client(&cluster);
-    assert_eq!(client.time_to_live("space:t", b"f").await.unwrap(), None);
-    assert_eq!(client.time_to_live("space:t", b"g").await.unwrap(), Some(Duration::from_secs(86_400)));
-    let error = client.time_to_live("space:t", b"h").await.unwrap_err();
+    assert_eq!(client.time_to_live("space:t", b"f", None).await.unwrap(), None);
+    assert_eq!(client.time_to_live("space:t", b"g", None).await.unwrap(), Some(Duration::from_secs(86_400)));
+    let error = client.time_to_live("space:t", b"h", None).await.unwrap_err();
     assert_eq!(class(&error), "NoSuchColumnFamilyException");
-    let error = client.time_to_live("t", b"f").await.unwrap_err();
+    let error = client.time_to_live("t", b"f", None).await.unwrap_err();
     assert_eq!(class(&error), "TableNotFoundException");
     for method in ["GetActiveMaster", "GetTableDescriptors"] {
         cluster.fail(Fault::on(method, FaultKind::Exception("ipc.ServerNotRunningYetException")));
         cluster.fail(Fault::on(method, FaultKind::CloseAfter));
     }
-    assert_eq!(client.time_to_live("space:t", b"f").await.unwrap(), None);
+    assert_eq!(client.time_to_live("space:t", b"f", None).await.unwrap(), None);
     assert_eq!(cluster.n_faults(), 0);
 }
 

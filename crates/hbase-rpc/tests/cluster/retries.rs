@@ -138,6 +138,54 @@ async fn a_cluster_that_comes_back_is_gone_on_with() {
     assert_eq!(of_rows(&rows), keys);
 }
 
+/// All of it, and no more than the last try takes longer.
+#[tokio::test]
+async fn patience_is_used_up() {
+    let patience = Duration::from_secs(3);
+    for kind in [
+        FaultKind::Exception("CallQueueTooBigException"),
+        FaultKind::Exception("NotServingRegionException"),
+        FaultKind::Close,
+        FaultKind::Stall,
+    ] {
+        let cluster = cluster();
+        let client = hasty(&cluster, patience);
+        client.mutate_many("t", &[put("b", "v")], None).await.unwrap();
+        cluster.fail(Fault::any(kind.clone()).times(1_000_000));
+        let begun = Instant::now();
+        let error = client.get("t", Get::new("b")).await.unwrap_err();
+        assert!(matches!(error, Error::GaveUp { .. }), "{error:?}");
+        let waited = begun.elapsed();
+        assert!((patience..patience + 2 * PATIENCE).contains(&waited), "{kind:?}: {waited:?}");
+    }
+}
+
+/// A caller that joins a look-up heard that the others had lost their patience, and lost its own.
+#[tokio::test]
+async fn a_caller_that_joins_a_look_up_has_its_own_patience() {
+    let cluster = cluster();
+    let client = hasty(&cluster, Duration::from_secs(2));
+    let method = "GetMetaRegionLocations";
+    cluster
+        .fail(Fault::on(method, FaultKind::Exception("ipc.ServerNotRunningYetException")).times(1_000_000));
+    let (first, second) = tokio::join!(
+        async {
+            let found = client.get("t", Get::new("b")).await;
+            cluster.clear_faults();
+            found
+        },
+        async {
+            // The first has used up a part of its patience.
+            while cluster.n_calls(method) < 7 {
+                tokio::task::yield_now().await;
+            }
+            client.get("t", Get::new("b")).await
+        }
+    );
+    assert!(matches!(first, Err(Error::GaveUp { .. })), "{first:?}");
+    second.unwrap();
+}
+
 /// Regression: callers that waited for the same look-up tried one after another, so the n-th gave
 /// up after n times its patience.
 #[tokio::test]
@@ -265,7 +313,7 @@ fn callers_may_wait_in_threads() {
             });
         }
     });
-    assert_eq!(client.time_to_live("t", b"f").unwrap(), None);
+    assert_eq!(client.time_to_live("t", b"f", None).unwrap(), None);
 }
 
 /// HBase 2.6.1 refuses under the id of no call. The client does not try again, and does not report

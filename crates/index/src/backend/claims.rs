@@ -39,8 +39,9 @@
 //! The first look is for speed: most duplicates are of old documents, and end without a write.
 //!
 //! Cells bear the timestamp of their claim, which exceeds all earlier ones of the document. Cells
-//! of an aborted claim lead nowhere. They are swept later, together with cells of the same or
-//! lesser timestamps, so the cells of a claim that overtook the aborted one stay.
+//! of a withdrawn claim go with the claim. Cells of a claim whose owner died lead nowhere; they are
+//! swept later, together with cells of the same or lesser timestamps, so the cells of a claim that
+//! overtook the aborted one stay.
 //!
 //! This module decides and does nothing itself: a [`Claimant`] names the next step and is told its
 //! outcome. The walk over all interleavings is in `explore`.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use engine::{Engine, StoreUri};
 use index::{
@@ -11,6 +12,7 @@ use index::{
 
 use super::Permit;
 use super::gather::Gather;
+use super::outage::Outage;
 use crate::problem::Problem;
 
 /// A search of the index.
@@ -26,12 +28,16 @@ pub(crate) struct Search {
 /// Requests that wait for a shared call. Each keeps its permit until its answer, even if its client
 /// goes away.
 pub(crate) struct Calls {
+    outage: Arc<Outage>,
     searches: Arc<Gather<(Search, Permit), Result<NearDocuments, Problem>>>,
     insertions: Arc<Gather<(NewDocument, Permit), Result<Insertion, Problem>>>,
 }
 
 impl Calls {
-    pub(crate) fn new(engine: &Arc<Engine>, store: &StoreUri) -> Self {
+    /// If the store is away, a request waits as long as `wait`.
+    pub(crate) fn new(engine: &Arc<Engine>, store: &StoreUri, wait: Duration) -> Self {
+        let outage = Arc::new(Outage::new(wait));
+        let (in_searches, in_insertions) = (Arc::clone(&outage), Arc::clone(&outage));
         let n_cores = thread::available_parallelism().map_or(1, usize::from);
         let Capabilities { searches, insertions, .. } = store.capabilities();
         let n_calls_max = |sizes: CallSizes| sizes.n_calls_max.unwrap_or(n_cores);
@@ -39,17 +45,18 @@ impl Calls {
         Self {
             searches: Gather::new(n_calls_max(searches), searches.n_items_max, move |items| {
                 let (searches, _permits): (Vec<_>, Vec<_>) = items.into_iter().unzip();
-                search_all(searched.index(), &searches)
+                in_searches.hear(search_all(searched.index(), &searches))
             }),
             insertions: Gather::new(n_calls_max(insertions), insertions.n_items_max, move |items| {
                 let (documents, _permits): (Vec<_>, Vec<_>) = items.into_iter().unzip();
-                insert_all(inserted_into.index(), &documents)
+                in_insertions.hear(insert_all(inserted_into.index(), &documents))
             }),
+            outage,
         }
     }
 
     pub(crate) async fn search(&self, search: Search, permit: Permit) -> Result<NearDocuments, Problem> {
-        self.searches.join((search, permit)).await.unwrap_or_else(|_| Err(Problem::internal()))
+        self.outage.answer(self.searches.join((search, permit))).await
     }
 
     pub(crate) async fn insert_if_new(
@@ -57,7 +64,7 @@ impl Calls {
         document: NewDocument,
         permit: Permit,
     ) -> Result<Insertion, Problem> {
-        self.insertions.join((document, permit)).await.unwrap_or_else(|_| Err(Problem::internal()))
+        self.outage.answer(self.insertions.join((document, permit))).await
     }
 }
 

@@ -6,6 +6,7 @@ use index::{Document, Insertion};
 use super::super::Access;
 use super::super::documents::Stored;
 use super::super::layout::Record;
+use super::super::meet::Ghosts;
 use super::super::write::Writes;
 
 /// One document of a batch.
@@ -29,6 +30,15 @@ impl Claimed<'_> {
             Some(claim) if row.newest > 0 => deletes.delete_texts(claim.timestamp - 1, id),
             Some(_) => {}
             None => texts.iter().for_each(|name| deletes.delete_text(name.0, id, *name)),
+        }
+    }
+
+    /// Notes the cells of a claim that was withdrawn. Its timestamp is that of the claim that the row had at the end, so
+    /// each later claim on the document has a greater one.
+    pub(super) fn withdrawn(&self, ghosts: &mut Ghosts) {
+        let Self { document: Document { id, sketch, .. }, claimant, .. } = self;
+        if let (Step::Done(Insertion::Duplicate(_)), Some(claim)) = (claimant.step(), claimant.claim()) {
+            sketch.rows().for_each(|row| ghosts.note_cell(row, id, claim.timestamp));
         }
     }
 

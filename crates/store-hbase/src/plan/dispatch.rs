@@ -1,11 +1,10 @@
 //! Calls, sent over as many connections as there are to be had.
 
 use std::collections::VecDeque;
-use std::time::Instant;
 
 use index::Result;
 
-use super::{Attempt, Call, FailureOf, Lanes, Plan};
+use super::{Attempt, Call, FailureOf, Lanes, Plan, Until};
 
 /// Calls that are to be done, in any order.
 pub(crate) struct Dispatch<'a, L, C> {
@@ -52,9 +51,9 @@ impl<'a, L: Lanes<C>, C: Call> Plan for Dispatch<'a, L, C> {
 
     /// Until there are none or one fails; what failed goes back into the queue. On failure the calls that are under way
     /// are finished, because the server would keep what they have opened.
-    fn attempt(&mut self, deadline: Instant) -> Result<Attempt<FailureOf<C>>> {
+    fn attempt(&mut self, until: Until) -> Result<Attempt<FailureOf<C>>> {
         let Some(first) = self.queue.front() else { return Ok(Attempt::Went) };
-        let first = match self.lanes.take(first, deadline) {
+        let first = match self.lanes.take(first, until) {
             Ok(Ok(first)) => first,
             Ok(Err(failure)) => return Ok(Attempt::Failed(failure)),
             Err(super::Exhausted) => return Ok(Attempt::Exhausted),
@@ -73,7 +72,7 @@ impl<'a, L: Lanes<C>, C: Call> Plan for Dispatch<'a, L, C> {
                     break;
                 }
             }
-            next = self.queue.front().and_then(|call| self.lanes.try_take(call));
+            next = self.queue.front().and_then(|call| self.lanes.try_take(call, until));
         }
         while let Some((mut lane, mut call)) = under_way.pop_front() {
             let mut step = call.go_on(&mut lane);

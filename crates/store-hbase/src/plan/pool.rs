@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use index::ConnectionCounts;
 
-use super::{Call, Connection, Exhausted, FailureOf, Lanes, Options, Timeouts};
+use super::{Call, Connection, Exhausted, FailureOf, Lanes, Options, Timeouts, Until};
 
 /// Connections to one server.
 pub(crate) struct Pool<C: Connection> {
@@ -49,15 +49,16 @@ impl<C: Connection> Pool<C> {
         ConnectionCounts { n_max: self.n_max, n_open: *n_open, n_in_use: n_open - idle.len() }
     }
 
-    /// An idle connection that the server has not closed yet; closes those that are too old.
-    fn youngest(state: &mut State<C>) -> Option<C> {
+    /// An idle connection that the server has not closed yet, with this timeout for replies; closes those that are too old.
+    fn youngest(&self, state: &mut State<C>, reply: Duration) -> Option<C> {
         let n_old = state.idle.iter().take_while(|(_, since)| since.elapsed() > C::IDLE_MAX).count();
         state.idle.drain(..n_old);
         state.n_open -= n_old;
         // A server that was started again has closed them all: to find that out by asking would be a failure and a
         // pause for each.
-        while let Some((connection, _)) = state.idle.pop() {
-            if connection.is_quiet() {
+        while let Some((mut connection, _)) = state.idle.pop() {
+            let is_set = reply >= self.timeouts.reply || connection.set_reply_timeout(reply).is_ok();
+            if connection.is_quiet() && is_set {
                 return Some(connection);
             }
             state.n_open -= 1;
@@ -66,10 +67,13 @@ impl<C: Connection> Pool<C> {
     }
 
     /// A new connection; its place is taken before the wait for it, which no other caller has to share.
-    fn connect(&self, mut state: MutexGuard<'_, State<C>>) -> Result<Pooled<'_, C>, C::Failure> {
+    fn connect(
+        &self,
+        mut state: MutexGuard<'_, State<C>>,
+        reply: Duration,
+    ) -> Result<Pooled<'_, C>, C::Failure> {
         state.n_open += 1;
-        let patience = if state.has_answered { self.timeouts.reply } else { self.first_reply };
-        let reply = patience.min(self.timeouts.reply);
+        let reply = if state.has_answered { reply } else { reply.min(self.first_reply) };
         drop(state);
         // Gives the place back if there is no connection to keep.
         let mut pooled = Pooled { pool: self, connection: None };
@@ -97,30 +101,32 @@ impl<C: Call> Lanes<C> for Pool<C::Connection> {
     fn take(
         &self,
         _: &C,
-        deadline: Instant,
+        until: Until,
     ) -> Result<Result<Pooled<'_, C::Connection>, FailureOf<C>>, Exhausted> {
         let mut state = self.state();
         loop {
-            if let Some(connection) = Self::youngest(&mut state) {
+            let reply = until.reply(self.timeouts.reply);
+            if let Some(connection) = self.youngest(&mut state, reply) {
                 return Ok(Ok(Pooled { pool: self, connection: Some(connection) }));
             }
             if state.n_open < self.n_max {
-                return Ok(self.connect(state));
+                return Ok(self.connect(state, reply));
             }
-            let Some(left) = deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
-            else {
+            let left = until.deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
                 return Err(Exhausted);
-            };
+            }
             state = self.freed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    fn try_take(&self, _: &C) -> Option<Pooled<'_, C::Connection>> {
+    fn try_take(&self, _: &C, until: Until) -> Option<Pooled<'_, C::Connection>> {
+        let reply = until.reply(self.timeouts.reply);
         let mut state = self.state();
-        if let Some(connection) = Self::youngest(&mut state) {
+        if let Some(connection) = self.youngest(&mut state, reply) {
             return Some(Pooled { pool: self, connection: Some(connection) });
         }
-        if state.n_open < self.n_max { self.connect(state).ok() } else { None }
+        if state.n_open < self.n_max { self.connect(state, reply).ok() } else { None }
     }
 }
 

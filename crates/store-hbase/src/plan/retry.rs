@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use index::backend::Away;
 use index::{Error, ErrorKind, Result};
 
-use super::{Attempt, Failure, Meaning, Options, Plan, Server};
+use super::{Attempt, Failure, LAST_TRY, Meaning, Options, Plan, Server, Until};
 use crate::rows::TableNames;
 
 /// How often a server may answer with what is no answer, or break down, before it counts as none.
@@ -34,7 +34,7 @@ impl Retry {
         let mut patience = self.patience(plan);
         while plan.n_left() > 0 {
             let n_done = plan.n_done();
-            let failure = match plan.attempt(patience.deadline)? {
+            let failure = match plan.attempt(patience.until())? {
                 Attempt::Went => None,
                 Attempt::Failed(failure) => Some(failure),
                 Attempt::Exhausted => return Err(self.busy(patience.limit)),
@@ -81,6 +81,10 @@ struct Patience<'a> {
 }
 
 impl Patience<'_> {
+    fn until(&self) -> Until {
+        Until { deadline: self.deadline, is_late: self.since.elapsed() >= LAST_TRY }
+    }
+
     /// Sleeps, if trying again can help and there is time left for it.
     fn wait<P: Plan>(&mut self, failure: P::Failure, plan: &P) -> Result<()> {
         let Retry { server, tables, away, .. } = self.retry;
@@ -99,14 +103,16 @@ impl Patience<'_> {
         // Somewhere in its second half, so that callers that failed together do not come back together.
         let spread = RandomState::new().hash_one(0) as f64 / u64::MAX as f64;
         let pause = self.pause.mul_f64(1.0 - spread / 2.0);
-        if Instant::now() + pause >= self.deadline {
+        // The last try comes at the very end.
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
             let tried = format!("for {:.0} s, {}", self.since.elapsed().as_secs_f32(), progress());
-            return Err(server.unavailable(&tried).caused_by(failure));
+            return Err(server.unavailable(meaning, &tried, tables).caused_by(failure));
         }
         if self.pause == BACKOFF_MAX {
             away.waits(&server.address, &failure);
         }
-        thread::sleep(pause);
+        thread::sleep(pause.min(left));
         self.pause = (self.pause * 2).min(BACKOFF_MAX);
         Ok(())
     }

@@ -14,8 +14,12 @@ pub(crate) trait Failure: std::error::Error + Send + Sync + 'static {
 /// What a failed request means for the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// A server or a region is away or too busy, and will be back.
+    /// A server is away, and will be back.
     Passing,
+    /// A server answers, and does not have the region: that is on its way to another, or to be split or merged.
+    Moving,
+    /// A server answers, and has too much to do.
+    Busy,
     /// The answer is none, or the server broke down. It may be chance, a few times.
     Strange,
     /// The server speaks another protocol.
@@ -41,9 +45,37 @@ impl Meaning {
         } else if names(&["AccessDeniedException"]) {
             Self::Denied
         } else if can_retry {
-            Self::Passing
+            Self::of_passing(names)
         } else {
             Self::Refused
+        }
+    }
+
+    /// Of an exception after which HBase's own clients try again.
+    fn of_passing(names: impl Fn(&[&str]) -> bool) -> Self {
+        let moving = [
+            "NotServingRegionException",
+            "RegionMovedException",
+            "RegionOpeningException",
+            "RegionInRecoveryException",
+            "RegionServerStoppedException",
+            "RegionServerAbortedException",
+            "ServerNotRunningYetException",
+            "WrongRegionException",
+        ];
+        let busy = [
+            "CallQueueTooBigException",
+            "CallDroppedException",
+            "RegionTooBusyException",
+            "RpcThrottlingException",
+            "MultiActionResultTooLarge",
+        ];
+        if names(&busy) {
+            Self::Busy
+        } else if names(&moving) {
+            Self::Moving
+        } else {
+            Self::Passing
         }
     }
 }
@@ -74,7 +106,7 @@ impl Server {
     pub(crate) fn refusal(&self, meaning: Meaning, tables: &TableNames) -> Option<Error> {
         let Self { address, kind, denied, way, foreign, .. } = self;
         Some(match meaning {
-            Meaning::Passing | Meaning::Strange => return None,
+            Meaning::Passing | Meaning::Moving | Meaning::Busy | Meaning::Strange => return None,
             Meaning::Foreign => Error::invalid(format!("{address} is not {kind}; {foreign}")),
             Meaning::NoTables => tables.missing(),
             Meaning::Disabled => tables.disabled(),
@@ -83,13 +115,24 @@ impl Server {
         })
     }
 
-    /// The error where it has not answered for as long as it is waited for.
-    pub(crate) fn unavailable(&self, tried: &str) -> Error {
+    /// The error where a call was not done for as long as it is waited for, by what came last.
+    pub(crate) fn unavailable(&self, meaning: Meaning, tried: &str, tables: &TableNames) -> Error {
         let Self { address, role, away, .. } = self;
-        Error::new(
-            ErrorKind::Unavailable,
-            format!("the HBase {role} at {address} failed ({tried}); {away} The same call may be repeated"),
-        )
+        let what = match meaning {
+            Meaning::Moving => format!(
+                "the HBase {role} at {address} answers, and a region of {tables} is with no server ({tried}): it is \
+                 moved, split, merged, or taken over from a server that failed. Wait, and repeat the same call; \
+                 `status 'detailed'` in the HBase shell names what is in transition"
+            ),
+            Meaning::Busy => format!(
+                "the HBase {role} at {address} answers, and has too much to do ({tried}): a queue or a memstore is full, or \
+                 a quota is used up. Wait, and repeat the same call; less at a time helps"
+            ),
+            _ => format!(
+                "the HBase {role} at {address} failed ({tried}); {away} The same call may be repeated"
+            ),
+        };
+        Error::new(ErrorKind::Unavailable, what)
     }
 
     /// The error where its answers are none again and again.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use index::{ErrorKind, Result};
 
@@ -204,12 +204,12 @@ impl Lanes<Write> for Cluster {
         self.servers.iter().any(Lanes::<Write>::has_connected)
     }
 
-    fn take(&self, call: &Write, deadline: Instant) -> Result<Result<Pooled<'_, Link>, Failed>, Exhausted> {
-        self.pool(call).take(call, deadline)
+    fn take(&self, call: &Write, until: Until) -> Result<Result<Pooled<'_, Link>, Failed>, Exhausted> {
+        self.pool(call).take(call, until)
     }
 
-    fn try_take(&self, call: &Write) -> Option<Pooled<'_, Link>> {
-        self.pool(call).try_take(call)
+    fn try_take(&self, call: &Write, until: Until) -> Option<Pooled<'_, Link>> {
+        self.pool(call).try_take(call, until)
     }
 
     fn serves(&self, lane: &Pooled<'_, Link>, call: &Write) -> bool {
@@ -282,7 +282,7 @@ fn no_hope_is_no_second_attempt() {
     for (meaning, kind, says) in [
         (Meaning::Refused, ErrorKind::Unavailable, "HBase refused a request at h:1"),
         (Meaning::Denied, ErrorKind::PermissionDenied, "joe may not"),
-        (Meaning::Disabled, ErrorKind::Unavailable, "`enable 't'` and `enable 't_docs'`"),
+        (Meaning::Disabled, ErrorKind::Disabled, "`enable 't'` and `enable 't_docs'`"),
         (Meaning::NoTables, ErrorKind::NotFound, "the tables t and t_docs are not there"),
         (Meaning::Foreign, ErrorKind::InvalidArgument, "h:1 is not a cluster; what is it?"),
     ] {
@@ -318,7 +318,9 @@ fn what_hbase_says() {
         ("java.io.IOException: ...NoSuchColumnFamilyException", true, Meaning::NoTables),
         ("org.apache.hadoop.hbase.TableNotEnabledException: t", false, Meaning::Disabled),
         ("org.apache.hadoop.hbase.security.AccessDeniedException: x", false, Meaning::Denied),
-        ("org.apache.hadoop.hbase.NotServingRegionException: t,,1", true, Meaning::Passing),
+        ("org.apache.hadoop.hbase.NotServingRegionException: t,,1", true, Meaning::Moving),
+        ("org.apache.hadoop.hbase.CallQueueTooBigException: full", true, Meaning::Busy),
+        ("org.apache.hadoop.hbase.PleaseHoldException: x", true, Meaning::Passing),
         ("org.apache.hadoop.hbase.DoNotRetryIOException", false, Meaning::Refused),
     ] {
         assert_eq!(Meaning::of_exception(text, can_retry), expected, "{text}");

@@ -42,7 +42,7 @@ pub(super) fn failed(error: hbase_rpc::Error, server: &Server, tables: &TableNam
     };
     match meaning {
         Meaning::Strange => server.strange(&tried),
-        _ => server.unavailable(&tried),
+        _ => server.unavailable(meaning, &tried, tables),
     }
     .caused_by(error)
 }

@@ -3,7 +3,7 @@
 use index::ConnectionCounts;
 use index::backend::Known;
 
-use super::super::rows::{Cell, Mutations, Rows, Span, Swap, Swapped, Table, Visit};
+use super::super::rows::{Cell, MasterWait, Mutations, Rows, Span, Swap, Swapped, Table, Visit};
 use super::super::thrift::ThriftRows;
 use super::*;
 
@@ -31,12 +31,12 @@ impl<F: Fn() + Send + Sync> Rows for Between<F> {
         self.after(self.rows.get(table, columns, rows))
     }
 
-    fn time_to_live(&self, table: Table, family: u8) -> index::Result<Option<Duration>> {
-        self.rows.time_to_live(table, family)
+    fn time_to_live(&self, table: Table, family: u8, wait: MasterWait) -> index::Result<Option<Duration>> {
+        self.rows.time_to_live(table, family, wait)
     }
 
-    fn has_family(&self, table: Table, family: u8) -> index::Result<bool> {
-        self.rows.has_family(table, family)
+    fn has_family(&self, table: Table, family: u8, wait: MasterWait) -> index::Result<bool> {
+        self.rows.has_family(table, family, wait)
     }
 
     fn name(&self, table: Table) -> &str {

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::atomic::AtomicBool;
 use std::thread;
+use std::time::Instant;
 
 use super::*;
 
@@ -87,6 +88,20 @@ fn a_gateway_that_stays_away() {
     assert_eq!(contents(&store).len(), 10);
     store.insert(&documents).unwrap();
     assert_eq!(contents(&store).len(), 30);
+}
+
+/// A gateway that hangs is waited for as long as one that is gone: it was given the whole time for each reply.
+#[test]
+fn a_gateway_that_says_nothing_any_more() {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let place = Place::new();
+    let store = place.store_with(Options { patience: PATIENCE, reply_timeout: PATIENCE * 3 / 4, ..OPTIONS });
+    store.metadata().unwrap();
+    (0..100).for_each(|_| place.gateway.fail(Fault::any(FaultKind::Stall)));
+    let begun = Instant::now();
+    check_fails(store.get(&[id("a")]), ErrorKind::Unavailable, &["for 2 s"]);
+    let waited = begun.elapsed();
+    assert!((PATIENCE..PATIENCE * 3 / 2).contains(&waited), "{waited:?}");
 }
 
 /// A name that is mistyped is not waited for as long as a gateway that was there.
