@@ -27,7 +27,8 @@ pub(crate) struct Args {
     /// Decide as this index does, for example embedded:./news-index [default: as a new index does]
     #[arg(long, value_name = "URL", help_heading = "Index")]
     store: Option<String>,
-    /// How similar near-duplicates are at least, .5 to 1 [default: what the index asks for, 0.8 without one]
+    /// How similar near-duplicates are at least, .5 to 1 [default: what the index asks for, 0.8
+    /// without one]
     #[arg(long, value_name = "SHARE", value_parser = program::flags::parse_similarity, help_heading = "Index")]
     min_similarity: Option<Similarity>,
     /// Show the bits in which the simhashes differ, too, and the heaviest terms, which decide them

@@ -53,9 +53,10 @@ pub const TASK: &str = "What to do";
 pub struct SettingsArgs {
     /// Read settings from this file (TOML)
     ///
-    /// Its keys are the long flags without the dashes before them, as in `top-terms = 100`: at its top for all programs,
-    /// below `[indexer]`, `[query-worker]` or `[pigeonhole]` for one, and below `[indexer.dedup]` for a command. Paths in it are
-    /// relative to where the program is started. A flag is stronger than the environment, and that than the file.
+    /// Its keys are the long flags without the dashes before them, as in `top-terms = 100`: at its
+    /// top for all programs, below `[indexer]`, `[query-worker]` or `[pigeonhole]` for one, and
+    /// below `[indexer.dedup]` for a command. Paths in it are relative to where the program is
+    /// started. A flag is stronger than the environment, and that than the file.
     #[arg(long, value_name = "FILE", env = "PIGEONHOLE_CONFIG")]
     pub config: Option<PathBuf>,
     /// Print the settings that hold and where each comes from, as a file for --config, and stop

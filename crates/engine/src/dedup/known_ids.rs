@@ -22,7 +22,7 @@ use super::Candidate;
 /// | has the same features | kept | duplicate of `old` | kept\* |
 /// | is near to `old` | replaces `old`\* | duplicate of `old` | replaces `old`\* |
 /// | is near to nothing | replaces `old` | replaces `old` | replaces `old` |
-/// | is near another id | duplicate, `old` stays | duplicate, `old` stays | duplicate, `old` leaves |
+/// | is near to another id | dropped, `old` stays | dropped, `old` stays | dropped, `old` leaves |
 /// | has no features | kept, `old` stays | kept, `old` stays | kept, `old` leaves |
 ///
 /// \* Unless the text is near to another id too; then that row applies.

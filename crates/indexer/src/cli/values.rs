@@ -1,5 +1,5 @@
-//! How the values of flags are called, and what `--help` says of each. The types themselves know nothing of a command
-//! line.
+//! How the values of flags are called, and what `--help` says of each. The types themselves know
+//! nothing of a command line.
 
 use std::path::PathBuf;
 

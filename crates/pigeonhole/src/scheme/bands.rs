@@ -18,7 +18,8 @@ const BINS: usize = minhash::LONG_BINS;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct BandArgs {
-    /// The cheapest bands that find this share of the pairs of --similarity, below 1 [default: 0.998]
+    /// The cheapest bands that find this share of the pairs of --similarity, below 1 [default:
+    /// 0.998]
     ///
     /// The cost is in rows that a query reads: fifty for each band, those of other documents that
     /// are met in the bands, and fifty for each of these that its suffix does not rule out. It is a
@@ -29,7 +30,8 @@ pub(super) struct BandArgs {
     /// From which similarity on pairs are to be found, above 0 [default: 0.8]
     #[arg(long, value_name = "SHARE", value_parser = program::flags::parse_similarity, help_heading = "The cheapest bands")]
     similarity: Option<Similarity>,
-    /// At most so many bands, which are rows of the index for each document [default: as many as are cheapest]
+    /// At most so many bands, which are rows of the index for each document [default: as many as
+    /// are cheapest]
     #[arg(long, value_name = "N", help_heading = "The cheapest bands")]
     bands_max: Option<u32>,
     /// How many other documents the index has [default: 1000000]

@@ -29,21 +29,23 @@ pub struct StoreArgs {
 pub struct PlaceArgs {
     /// Where the index is.
     ///
-    /// embedded:PATH keeps it in a directory of this machine; several programs may use it at once. Example:
-    /// --store embedded:./news-index
+    /// embedded:PATH keeps it in a directory of this machine; several programs may use it at once.
+    /// Example: --store embedded:./news-index
     ///
-    /// hbase+rpc://HOST:PORT/NAME keeps it in two tables of HBase, which schema/create.rb makes; HOST:PORT is a master
-    /// (or several, with commas between them), and the region servers must be reachable from here. Any number of
-    /// programs on any number of machines may use it at once. ?user=NAME after it is the name that HBase is told
-    /// [default: that of HADOOP_USER_NAME or of the user]. &tls-ca=PATH is for servers that speak TLS: the certificates of
-    /// the authorities that signed theirs; &tls-cert=PATH and &tls-key=PATH are for those that ask for one, which is
-    /// HBase's default. &principal=hbase/_HOST@REALM is for servers that want Kerberos: what they go by; the ticket is
-    /// that of kinit or of KRB5_CLIENT_KTNAME, and the program one that was built with the feature `kerberos`.
-    /// Example: --store hbase+rpc://master-1:16000,master-2:16000/news
+    /// hbase+rpc://HOST:PORT/NAME keeps it in two tables of HBase, which schema/create.rb makes;
+    /// HOST:PORT is a master (or several, with commas between them), and the region servers must be
+    /// reachable from here. Any number of programs on any number of machines may use it at once.
+    /// ?user=NAME after it is the name that HBase is told [default: that of HADOOP_USER_NAME or of
+    /// the user]. &tls-ca=PATH is for servers that speak TLS: the certificates of the authorities
+    /// that signed theirs; &tls-cert=PATH and &tls-key=PATH are for those that ask for one, which
+    /// is HBase's default. &principal=hbase/_HOST@REALM is for servers that want Kerberos: what
+    /// they go by; the ticket is that of kinit or of KRB5_CLIENT_KTNAME, and the program one that
+    /// was built with the feature `kerberos`. Example: --store
+    /// hbase+rpc://master-1:16000,master-2:16000/news
     ///
-    /// hbase://HOST:PORT/NAME is the same index through a Thrift gateway, best one beside the program: for a cluster with
-    /// Kerberos, or behind a firewall. ?connections=N after it allows up to N connections [default: 8]. Example:
-    /// --store hbase://localhost:9090/news
+    /// hbase://HOST:PORT/NAME is the same index through a Thrift gateway, best one beside the
+    /// program: for a cluster with Kerberos, or behind a firewall. ?connections=N after it allows
+    /// up to N connections [default: 8]. Example: --store hbase://localhost:9090/news
     ///
     /// redis://HOST:PORT/NAME keeps it in a Redis server, under keys that begin with
     /// pigeonhole:{NAME}:. Any number of programs on any number of machines may use it at once.
@@ -60,18 +62,19 @@ pub struct PlaceArgs {
 pub struct BuiltArgs {
     /// The table scheme: which blocks of the fingerprint must agree. Profile minhash has none.
     ///
-    /// An index keeps the scheme that it was made with, so this is for a new one [default: 5c2]; for an existing one
-    /// leave it out, or the program refuses where it differs.
+    /// An index keeps the scheme that it was made with, so this is for a new one [default: 5c2];
+    /// for an existing one leave it out, or the program refuses where it differs.
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(SketchKind::NAMES), help_heading = "Index")]
     scheme: Option<String>,
 
     /// By what documents are found: classic, minhash or full.
     ///
-    /// classic files each by its simhash, in ten rows; minhash by bands of its character n-grams, in 16 and a few
-    /// more; full by both. What is found is confirmed by the n-grams in each of them. classic misses near-duplicates
-    /// of short texts and of texts with scattered changes; minhash and full miss next to none. An index keeps the
-    /// profile that it was made with, so this is for a new one [default: full]; for an existing one leave it out.
-    /// `pigeonhole eval` shows what each finds in texts of yours.
+    /// classic files each by its simhash, in ten rows; minhash by bands of its character n-grams,
+    /// in 16 and a few more; full by both. What is found is confirmed by the n-grams in each of
+    /// them. classic misses near-duplicates of short texts and of texts with scattered changes;
+    /// minhash and full miss next to none. An index keeps the profile that it was made with, so
+    /// this is for a new one [default: full]; for an existing one leave it out. `pigeonhole eval`
+    /// shows what each finds in texts of yours.
     #[arg(
         long,
         value_name = "PROFILE",
@@ -83,9 +86,9 @@ pub struct BuiltArgs {
 
     /// Whether near-duplicates are confirmed: on or off.
     ///
-    /// off takes every pair for near-duplicates whose simhashes are within --max-distance: up to a third of them are
-    /// not. It saves 130 bytes a document, and only profile classic can do without. An index keeps what it was made
-    /// with, so this is for a new one [default: on].
+    /// off takes every pair for near-duplicates whose simhashes are within --max-distance: up to a
+    /// third of them are not. It saves 130 bytes a document, and only profile classic can do
+    /// without. An index keeps what it was made with, so this is for a new one [default: on].
     #[arg(
         long,
         value_name = "STATE",
@@ -95,22 +98,25 @@ pub struct BuiltArgs {
     )]
     verify: Option<String>,
 
-    /// How similar near-duplicates are at least: what two texts share of the n-grams that either has, .5 to 1.
+    /// How similar near-duplicates are at least: what two texts share of the n-grams that either
+    /// has, .5 to 1.
     ///
-    /// An index keeps the one that it was made with, so this is for a new one [default: 0.8]. Where the index keeps texts the
-    /// similarity is counted, and nothing below this is called a near-duplicate. Else that of texts of more than some 50
-    /// characters is estimated, with a standard deviation of .03. The bands follow from it: they propose .998 of the pairs
-    /// at it from .8 on and .99 below, and at 1 equal texts alone, by one key (`pigeonhole scheme minhash`).
-    /// Example: --min-similarity 0.9
+    /// An index keeps the one that it was made with, so this is for a new one [default: 0.8]. Where
+    /// the index keeps texts the similarity is counted, and nothing below this is called a
+    /// near-duplicate. Else that of texts of more than some 50 characters is estimated, with a
+    /// standard deviation of .03. The bands follow from it: they propose .998 of the pairs at it
+    /// from .8 on and .99 below, and at 1 equal texts alone, by one key
+    /// (`pigeonhole scheme minhash`). Example: --min-similarity 0.9
     #[arg(long, value_name = "SHARE", value_parser = parse_similarity, help_heading = "Index")]
     min_similarity: Option<Similarity>,
 
     /// Whether the index keeps the texts of its documents: none or zstd.
     ///
-    /// With texts every pair is counted before it is called near-duplicates. Without them an estimate by signatures
-    /// decides, which errs for pairs close to --min-similarity. zstd takes a third to a half of the bytes of the texts, and
-    /// everyone who can read the index can read them. An index keeps what it was made with, so this is for a new one
-    /// [default: zstd where documents come with texts, none in redis:]; for an existing one leave it out.
+    /// With texts every pair is counted before it is called near-duplicates. Without them an
+    /// estimate by signatures decides, which errs for pairs close to --min-similarity. zstd takes a
+    /// third to a half of the bytes of the texts, and everyone who can read the index can read
+    /// them. An index keeps what it was made with, so this is for a new one [default: zstd where
+    /// documents come with texts, none in redis:]; for an existing one leave it out.
     #[arg(
         long,
         value_name = "KEPT",
@@ -122,18 +128,20 @@ pub struct BuiltArgs {
 
     /// Take documents with other numbers for other documents, however similar they are.
     ///
-    /// `26 dead` and `28 dead`, an invoice over 1,000 and one over 9,000: without this they are near-duplicates where all else
-    /// is the same, and every output says that the numbers differ. Numbers are digits of any script and Chinese
-    /// numerals, in their order. An index keeps what it was made with, so this is for a new one.
+    /// `26 dead` and `28 dead`, an invoice over 1,000 and one over 9,000: without this they are
+    /// near-duplicates where all else is the same, and every output says that the numbers differ.
+    /// Numbers are digits of any script and Chinese numerals, in their order. An index keeps what
+    /// it was made with, so this is for a new one.
     #[arg(long, env = "PIGEONHOLE_SAME_NUMBERS", help_heading = "Index")]
     same_numbers: bool,
 
     /// Hash the n-grams of the documents with a secret key.
     ///
-    /// Without it signatures are made alike everywhere, and a stranger who knows a document can make another text with its
-    /// signature, so that the one keeps the other out. That matters where strangers choose the texts and the index keeps
-    /// none: where it keeps them, they are counted. The key is drawn when an index is made and stands in its metadata: who
-    /// can read the index can read it. `pigeonhole info --key` prints it, for --key-file.
+    /// Without it signatures are made alike everywhere, and a stranger who knows a document can
+    /// make another text with its signature, so that the one keeps the other out. That matters
+    /// where strangers choose the texts and the index keeps none: where it keeps them, they are
+    /// counted. The key is drawn when an index is made and stands in its metadata: who can read the
+    /// index can read it. `pigeonhole info --key` prints it, for --key-file.
     #[arg(long, env = "PIGEONHOLE_KEYED", help_heading = "Index")]
     keyed: bool,
 
@@ -152,16 +160,18 @@ pub struct BuiltArgs {
 
     /// In how many of the 64 bits the simhashes of near-duplicates may differ.
     ///
-    /// An index keeps the distance that it was made with, so this is for a new one [default: 3, the most that the
-    /// schemes find]; a smaller one proposes fewer documents. Example: --max-distance 2
+    /// An index keeps the distance that it was made with, so this is for a new one [default: 3, the
+    /// most that the schemes find]; a smaller one proposes fewer documents. Example: --max-distance
+    /// 2
     #[arg(long, value_name = "BITS", help_heading = "Index")]
     max_distance: Option<Distance>,
 
-    /// How long documents stay after their insertion: a number with s, m, h, d or w, as in 36h or 1d12h.
+    /// How long documents stay after their insertion: a number with s, m, h, d or w, as in 36h or
+    /// 1d12h.
     ///
-    /// Past that they are found no more, keep no other document out, and their room is used again. An index keeps the
-    /// retention that it was made with, so this is for a new one [default: documents stay until somebody removes them].
-    /// Example: --retain 2d
+    /// Past that they are found no more, keep no other document out, and their room is used again.
+    /// An index keeps the retention that it was made with, so this is for a new one [default:
+    /// documents stay until somebody removes them]. Example: --retain 2d
     #[arg(long, value_name = "DURATION", help_heading = "Index")]
     retain: Option<Retention>,
 
@@ -172,12 +182,14 @@ pub struct BuiltArgs {
 /// How far this machine's clock is believed.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct ClockArgs {
-    /// Write nothing while this machine's clock is ahead of the last write to the index by more than this.
+    /// Write nothing while this machine's clock is ahead of the last write to the index by more
+    /// than this.
     ///
-    /// It is for an index with a retention, in which a clock that has jumped ahead makes everything look expired. Without
-    /// this option a clock that is more than a day ahead is warned of on stderr, and what has expired only by it is kept
-    /// until writes have gone on by it for a day. So give it where the index never rests that long. In HBase nothing is
-    /// expired by this machine's clock, and the option is refused. Example: --clock-ahead-max 1d
+    /// It is for an index with a retention, in which a clock that has jumped ahead makes everything
+    /// look expired. Without this option a clock that is more than a day ahead is warned of on
+    /// stderr, and what has expired only by it is kept until writes have gone on by it for a day.
+    /// So give it where the index never rests that long. In HBase nothing is expired by this
+    /// machine's clock, and the option is refused. Example: --clock-ahead-max 1d
     #[arg(
         long,
         value_name = "DURATION",
@@ -292,8 +304,8 @@ impl BuiltArgs {
         })
     }
 
-    /// What these flags insist on, together with the fields of the recipe that the caller insists on, and the recipe of
-    /// a new index.
+    /// What these flags insist on, together with the fields of the recipe that the caller insists
+    /// on, and the recipe of a new index.
     #[must_use]
     pub fn open_options(
         &self,

@@ -1,4 +1,5 @@
-//! No flag is forgotten by a journal: whatever is changed of a job that has one is another job, or on a list here.
+//! No flag is forgotten by a journal: whatever is changed of a job that has one is another job, or
+//! on a list here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +12,8 @@ use super::*;
 use crate::cli::Cli;
 use crate::journal::Description;
 
-/// Flags that a job may be given otherwise when it goes on. Each is skipped where its option is, with the reason.
+/// Flags that a job may be given otherwise when it goes on. Each is skipped where its option is,
+/// with the reason.
 const FREE: [&str; 13] = [
     "clock_ahead_max",
     "delete",
