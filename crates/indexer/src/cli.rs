@@ -178,8 +178,8 @@ pub(crate) enum Command {
     /// Add up what `indexer idf` counted in the parts of a corpus
     ///
     /// The result is, to the byte, what one run over everything gives. The parts must have all
-    /// their terms, as --shard and --min-df 1 leave them, and be counted alike. That no document is
-    /// in two of them nobody checks.
+    /// their terms, as --shard and --min-df 1 leave them, and be counted alike. No check tells
+    /// whether a document is in two of them.
     IdfMerge(IdfMergeArgs),
     /// Write every record of an index to a file, for `import`
     ///
@@ -319,7 +319,7 @@ pub(crate) struct DedupArgs {
     /// the milliseconds. In Parquet also a column of dates or timestamps.
     #[arg(long, value_name = "FIELD", help_heading = "Which one stays")]
     pub(crate) time_field: Option<FieldPath>,
-    /// What an id means that the index of --store has from an earlier run: its document of then is
+    /// Meaning of an id that the index of --store has from an earlier run: its document of then is
     /// the earlier version
     ///
     /// It is for holding a corpus against the same one of before, as this month's crawl against
@@ -420,8 +420,8 @@ pub(crate) struct DedupArgs {
     /// then: some 300 bytes.
     #[arg(long, value_name = "FILE", value_parser = path_for(Role::Pairs), help_heading = "Output")]
     pub(crate) pairs: Option<PathBuf>,
-    /// What becomes of a chained cluster, in which two nodes are not near each other: A near B near
-    /// C, but not A near C
+    /// Treatment of a chained cluster, in which two nodes are not near each other: A near B near C,
+    /// but not A near C
     #[arg(
         long,
         value_name = "WHAT",
@@ -447,7 +447,7 @@ pub(crate) struct DedupArgs {
     /// That index must be there already. What the run would keep is held in memory beside it.
     #[arg(long, conflicts_with_all = ["output", "duplicates", "clusters", "pairs"], help_heading = "Output")]
     pub(crate) dry_run: bool,
-    /// How many groups to print where no output file is given
+    /// Number of groups to print where no output file is given
     #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Output")]
     pub(crate) groups: usize,
 }

@@ -51,8 +51,8 @@ pub(crate) struct Args {
         value_parser = PossibleValuesParser::new(Profile::ALL.map(|(_, name)| name)).try_map(|name| name.parse::<Profile>())
     )]
     profile: Vec<Profile>,
-    /// Whether the indexes keep texts: zstd, by which similarities are counted, or none, by which
-    /// they are estimated
+    /// Keep texts in the indexes: zstd, by which similarities are counted, or none, by which they
+    /// are estimated
     ///
     /// Given twice, each profile is evaluated both ways.
     #[arg(
@@ -82,7 +82,7 @@ pub(crate) struct Args {
     /// fewer documents are evaluated
     #[arg(long, value_name = "N", default_value_t = truth::PAIRS_MAX)]
     pairs_max: usize,
-    /// How many of the worst misses and mistakes to show of each profile, with their texts
+    /// Number of the worst misses and mistakes to show of each profile, with their texts
     #[arg(long, value_name = "N", default_value_t = 3)]
     examples: usize,
     /// The field that names the family of a document, where it is known which are versions of one

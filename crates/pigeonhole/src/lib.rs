@@ -140,8 +140,8 @@ enum Command {
     /// Mend what verify finds; without --apply only say what would be mended
     ///
     /// Reads the whole index, as verify does, and with --apply mends what it finds on the way.
-    /// Services and jobs that use the index may go on. Whoever is interrupted runs it again: what
-    /// was mended stays mended.
+    /// Services and jobs that use the index may go on. After an interruption run it again: what was
+    /// mended stays mended.
     Repair(upkeep::RepairArgs),
     #[command(flatten)]
     Manual(program::manual::Command),

@@ -79,7 +79,7 @@ pub(crate) struct Args {
     /// The table scheme of the simhashes [default: 5c2]; profile minhash has none
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(SketchKind::NAMES), help_heading = ROWS)]
     scheme: Option<String>,
-    /// Whether the index keeps the texts of its documents: zstd or none
+    /// Keep the texts of the documents in the index: zstd or none
     #[arg(
         long,
         value_name = "HOW",
@@ -91,7 +91,7 @@ pub(crate) struct Args {
     /// Bytes of an id: each row of the index holds it whole
     #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "36", help_heading = ROWS)]
     id_bytes: f64,
-    /// How long documents stay; what has expired is on disk until a major compaction, a week later
+    /// Time that documents stay; what has expired is on disk until a major compaction, a week later
     #[arg(long, value_name = "TIME", help_heading = ROWS)]
     retain: Option<Retention>,
     /// Copies of each block in HDFS
@@ -111,7 +111,7 @@ pub(crate) struct Args {
     /// Cores of a region server, and of a machine for workers
     #[arg(long, value_name = "N", value_parser = count, default_value = "32", help_heading = MACHINES)]
     server_cores: f64,
-    /// What a region server costs a month, in any currency
+    /// Cost of a region server a month, in any currency
     #[arg(long, value_name = "PRICE", value_parser = count, default_value = "400", help_heading = MACHINES)]
     server_price: f64,
     /// Random reads a second of one server's disks: SSDs; 150 for each disk that spins

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// is also the least]
     #[arg(long, value_name = "SHARE", value_parser = program::flags::parse_similarity)]
     min_similarity: Option<Similarity>,
-    /// How many matches to show, the nearest first
+    /// Number of matches to show, the nearest first
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
     #[command(flatten)]

@@ -101,7 +101,7 @@ struct GivenArgs {
     /// otherwise. Null is for a document that has none, which is a text of symbols only.
     #[arg(long, value_name = "FIELD", default_value = "fingerprint", env = "PIGEONHOLE_FINGERPRINT_FIELD")]
     fingerprint_field: FieldPath,
-    /// What fingerprints that are strings are written in
+    /// Digits of fingerprints that are strings
     #[arg(
         long,
         value_name = "DIGITS",

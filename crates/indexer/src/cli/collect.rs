@@ -13,13 +13,12 @@ use crate::output::ResultsFormat;
 pub(crate) struct CollectArgs {
     /// Take files from this folder, and the folders in it, as they appear
     ///
-    /// A file counts as whole: whoever writes one writes it under a name that begins with a dot or
-    /// ends in .tmp, .part or .partial, or beside the folder, and renames it then. (As far as can
-    /// be told from outside, one that is written in place is left alone: until two seconds have
-    /// passed since the last write.) Files that have been taken lie in .taken/ROUND/ in that
-    /// folder, and what the collector has to remember in .collector/. A file that is not taken, as
-    /// its name does not say what it is or it cannot be opened, stays where it is and is named
-    /// once.
+    /// A file counts as whole: its writer writes it under a name that begins with a dot or ends in
+    /// .tmp, .part or .partial, or beside the folder, and renames it then. (As far as can be told
+    /// from outside, one that is written in place is left alone: until two seconds have passed
+    /// since the last write.) Files that have been taken lie in .taken/ROUND/ in that folder, and
+    /// what the collector has to remember in .collector/. A file that is not taken, as its name
+    /// does not say what it is or it cannot be opened, stays where it is and is named once.
     #[arg(long, value_name = "DIR", help_heading = "Collecting")]
     pub(crate) watch: PathBuf,
     /// Write the items that stay to this folder: source=NAME/date=2026-01-31/half=am/ROUND.jsonl
@@ -30,7 +29,7 @@ pub(crate) struct CollectArgs {
     /// is in _rejects/date=…/half=…/ROUND.jsonl.
     #[arg(long, value_name = "DIR", help_heading = "Collecting")]
     pub(crate) results: PathBuf,
-    /// What the items are written as
+    /// Format of the items
     #[arg(long, value_name = "FORMAT", default_value = "jsonl", help_heading = "Collecting")]
     pub(crate) results_format: ResultsFormat,
     /// Sort items into half days by the time in this field, not by when they were collected

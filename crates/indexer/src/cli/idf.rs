@@ -42,7 +42,7 @@ pub(crate) struct IdfArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct IdfMergeArgs {
-    /// What `indexer idf` wrote, in any order
+    /// Files that `indexer idf` wrote, in any order
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]

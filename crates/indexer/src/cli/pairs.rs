@@ -28,7 +28,7 @@ pub(crate) struct PairsArgs {
     /// pairs are and how they were asked for; a folder of others is refused.
     #[arg(long, value_name = "DIR", value_parser = path_for(Role::PairParts), help_heading = "Output")]
     output: PathBuf,
-    /// What the files are
+    /// Format of the files
     #[arg(
         long,
         value_name = "FORMAT",

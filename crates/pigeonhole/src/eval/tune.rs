@@ -47,7 +47,7 @@ pub(crate) struct Args {
     records: RecordArgs,
     #[command(flatten)]
     ids: IdArgs,
-    /// How many documents are looked at, chosen at random
+    /// Number of documents looked at, chosen at random
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     sample: usize,
     /// Another number draws another sample; the same one draws the same of the same input [default:

@@ -34,10 +34,10 @@ pub(super) struct BandArgs {
     /// are cheapest]
     #[arg(long, value_name = "N", help_heading = "The cheapest bands")]
     bands_max: Option<u32>,
-    /// How many other documents the index has [default: 1000000]
+    /// Number of other documents in the index [default: 1000000]
     #[arg(long, value_name = "N", help_heading = "The cheapest bands")]
     documents: Option<u64>,
-    /// How similar those are to what is looked for [default: 0.1]
+    /// Similarity of those to the document looked for [default: 0.1]
     ///
     /// About 0.05 in news, and 0.13 in specifications that share a frame.
     #[arg(long, value_name = "SHARE", value_parser = program::flags::parse_similarity, help_heading = "The cheapest bands")]

@@ -32,8 +32,8 @@ pub struct FileArgs {
     /// input
     #[arg(long, value_name = "LIST")]
     pub files_from: Option<PathBuf>,
-    /// How long to go on trying when a file that lies elsewhere breaks off, before the rest of it
-    /// is rejected
+    /// Seconds to go on trying when a file that lies elsewhere breaks off, before the rest of it is
+    /// rejected
     #[arg(long, value_name = "N", default_value_t = WAIT.as_secs(), env = "PIGEONHOLE_INPUT_WAIT_SECONDS")]
     pub input_wait_seconds: u64,
 }
@@ -72,7 +72,7 @@ pub struct TextlessArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 struct FormArgs {
-    /// What the inputs are [default: by the end of a name, else by how it begins, else jsonl]
+    /// Format of the inputs [default: by the end of a name, else by how it begins, else jsonl]
     ///
     /// .jsonl .ndjson .json are jsonl, .csv csv, .tsv tsv, .parquet parquet, .txt .text .md
     /// .markdown .rst text, .html .htm .xhtml html, .warc .wet warc; .gz .zst .bz2 may follow. With

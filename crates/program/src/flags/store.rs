@@ -84,7 +84,7 @@ pub struct BuiltArgs {
     )]
     profile: Option<String>,
 
-    /// Whether near-duplicates are confirmed: on or off.
+    /// Confirm near-duplicates: on or off.
     ///
     /// off takes every pair for near-duplicates whose simhashes are within --max-distance: up to a
     /// third of them are not. It saves 130 bytes a document, and only profile classic can do
@@ -98,8 +98,8 @@ pub struct BuiltArgs {
     )]
     verify: Option<String>,
 
-    /// How similar near-duplicates are at least: what two texts share of the n-grams that either
-    /// has, .5 to 1.
+    /// Least similarity of near-duplicates: the share of n-grams in both texts of those in either,
+    /// .5 to 1.
     ///
     /// An index keeps the one that it was made with, so this is for a new one [default: 0.8]. Where
     /// the index keeps texts the similarity is counted, and nothing below this is called a
@@ -110,7 +110,7 @@ pub struct BuiltArgs {
     #[arg(long, value_name = "SHARE", value_parser = parse_similarity, help_heading = "Index")]
     min_similarity: Option<Similarity>,
 
-    /// Whether the index keeps the texts of its documents: none or zstd.
+    /// Keep the texts of the documents in the index: none or zstd.
     ///
     /// With texts every pair is counted before it is called near-duplicates. Without them an
     /// estimate by signatures decides, which errs for pairs close to --min-similarity. zstd takes a
@@ -166,12 +166,12 @@ pub struct BuiltArgs {
     #[arg(long, value_name = "BITS", help_heading = "Index")]
     max_distance: Option<Distance>,
 
-    /// How long documents stay after their insertion: a number with s, m, h, d or w, as in 36h or
+    /// Time that documents stay after their insertion: a number with s, m, h, d or w, as in 36h or
     /// 1d12h.
     ///
     /// Past that they are found no more, keep no other document out, and their room is used again.
     /// An index keeps the retention that it was made with, so this is for a new one [default:
-    /// documents stay until somebody removes them]. Example: --retain 2d
+    /// documents stay until they are removed]. Example: --retain 2d
     #[arg(long, value_name = "DURATION", help_heading = "Index")]
     retain: Option<Retention>,
 
