@@ -1,4 +1,4 @@
-//! The command line: what may be asked, and how `--help` explains it.
+//! The command line: its commands and arguments, with their help.
 
 mod carry;
 mod collect;
@@ -28,12 +28,12 @@ use crate::keep::Keep;
 use crate::output::Role;
 use crate::report_file::Target;
 
-/// `dedup` writes what it keeps into the index that it is given, so it takes one only where that is
-/// asked for: neither from PIGEONHOLE_STORE, which is set where a service or a job has its index,
-/// nor from what a file says to all commands.
+/// Commands with a flag that only their own table sets. `dedup` writes the kept documents into its
+/// index, so the index must be named for it: neither PIGEONHOLE_STORE, which names the index of a
+/// service or a job, nor a setting for all commands counts.
 const APART: [(&str, &str); 1] = [("dedup", "store")];
 
-/// Of what commands have in common, under which heading `--help` has it.
+/// Headings of `--help` for flags that several commands share.
 const TOPICS: [(&str, &[&str]); 2] = [
     (
         "Records",
@@ -42,7 +42,7 @@ const TOPICS: [(&str, &[&str]); 2] = [
     ("The run", &["threads", "quiet", "shard", "shards"]),
 ];
 
-/// What `-h` shows of a command; all else is in `--help`.
+/// Flags that `-h` shows; `--help` shows all.
 const COMMON: [&str; 17] = [
     "duplicates",
     "fingerprint-field",
@@ -93,19 +93,19 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// Parses the command line of this process; ends it with help or a complaint where there is
-    /// nothing to run.
+    /// Parses the command line of this process; ends the process with help or a complaint if there
+    /// is nothing to run.
     pub(crate) fn from_command_line() -> Self {
         let matches = settings::of_this_process(Self::command_line(), &APART);
         Self::from_arg_matches(&matches).unwrap_or_else(|error| program::exit_with(&error))
     }
 
-    /// All that may be asked.
+    /// The command line with all its arguments.
     pub(crate) fn command_line() -> clap::Command {
         let command = APART.into_iter().fold(Self::command(), |command, (name, flag)| {
             command.mut_subcommand(name, |found| found.mut_arg(flag, |arg| arg.env(None)))
         });
-        // Its inputs are named where the index does not have what is needed.
+        // The inputs are needed only if the index lacks features.
         let command = command.mut_subcommand("reindex", |found| {
             found.mut_arg("files", |arg| arg.required_unless_present("old"))
         });

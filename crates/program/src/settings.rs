@@ -47,7 +47,7 @@ const HEADING: &str = "Settings";
 /// written for another purpose must not state a task, so these flags have no place in it either.
 pub const TASK: &str = "What to do";
 
-/// Where settings come from, and whether to show them.
+/// Flags for the file of settings, and for printing the settings.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = HEADING)]
 pub struct SettingsArgs {

@@ -1,4 +1,4 @@
-//! What may be asked of the commands that carry indexes over.
+//! The arguments of the commands that carry indexes over.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -86,10 +86,10 @@ pub(crate) struct ReindexArgs {
     recipe: RecipeArgs,
 }
 
-/// The field of an exported record that has its text.
+/// The text field of an exported record.
 const TEXT_FIELD: &str = "text";
 
-/// Where records have their features.
+/// The fields of a record with its features.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Records")]
 struct GivenArgs {

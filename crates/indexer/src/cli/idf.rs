@@ -1,4 +1,4 @@
-//! What may be asked of `indexer idf` and `indexer idf-merge`.
+//! The arguments of `indexer idf` and `indexer idf-merge`.
 
 use std::path::PathBuf;
 

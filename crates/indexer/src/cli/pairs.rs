@@ -1,4 +1,4 @@
-//! What may be asked of `indexer pairs`.
+//! The arguments of `indexer pairs`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What commands that read inputs have in common.
+//! Arguments shared by the commands that read inputs.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub(crate) struct InputArgs {
     pub(crate) run: RunArgs,
 }
 
-/// What any run over an input may be asked, whatever its records are.
+/// Arguments of a run over an input of any records.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct RunArgs {
@@ -48,7 +48,7 @@ pub(crate) struct RunArgs {
     pub(crate) shards: Option<u32>,
 }
 
-/// How a run goes about it. The result is the same.
+/// The manner of a run, which does not change the result.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct WorkArgs {

@@ -8,7 +8,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use corpus::{Digits, FieldPath, Format, InputOptions, RECORD_BYTES_MAX, RecordOptions, WAIT};
 
-/// Which files are read.
+/// Flags that name the files to read.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub struct FileArgs {
@@ -38,7 +38,7 @@ pub struct FileArgs {
     pub input_wait_seconds: u64,
 }
 
-/// What records are, wherever they come from.
+/// Flags about records of any source.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub struct RecordArgs {
@@ -58,7 +58,7 @@ pub struct RecordArgs {
     bound: BoundArgs,
 }
 
-/// What records are that have no text.
+/// Flags about records without a text.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub struct TextlessArgs {
@@ -68,7 +68,7 @@ pub struct TextlessArgs {
     bound: BoundArgs,
 }
 
-/// What the inputs are, and where a record has its id.
+/// Flags about the format of the inputs and the id of a record.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 struct FormArgs {
@@ -89,7 +89,7 @@ struct FormArgs {
     id_field: Option<FieldPath>,
 }
 
-/// How long a record may be.
+/// Bound on the length of a record.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Input")]
 struct BoundArgs {
@@ -98,7 +98,7 @@ struct BoundArgs {
     record_bytes_max: usize,
 }
 
-/// What becomes of records without an id.
+/// Treatment of records without an id.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub struct IdArgs {

@@ -117,7 +117,8 @@ impl RecipeArgs {
             let path = if field == field::IDF { &self.idf } else { &self.terms.user_dict };
             DictionaryFileError { path: path.clone().unwrap_or_default(), kind: Kind::Line(source) }
         })?;
-        // Any index agrees with the recipe asked for here, or is refused for that.
+        // An index agrees with the requested recipe, or is refused for it; so the counts are
+        // checked here.
         self.recipe(&dictionaries).check_counts(&dictionaries).map_err(|source| DictionaryFileError {
             path: self.idf.clone().unwrap_or_default(),
             kind: Kind::CountedOtherwise(source),
@@ -125,7 +126,7 @@ impl RecipeArgs {
         Ok(dictionaries)
     }
 
-    /// The fields of a recipe that were asked for: a stored recipe must agree with them.
+    /// The fields of the recipe given as arguments: a stored recipe must agree with them.
     #[must_use]
     pub fn explicit_fields(&self, dictionaries: &Dictionaries) -> BTreeMap<String, String> {
         self.choices().fields(dictionaries)

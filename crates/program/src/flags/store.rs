@@ -1,4 +1,4 @@
-//! The flags by which every program names an index.
+//! Flags that name an index, for every program.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,17 +14,17 @@ use simhash::Distance;
 
 use super::{DictionaryFileError, RecipeArgs};
 
-/// Which index, and how it is built if it is new.
+/// The place of an index, and the settings of a new one.
 #[derive(Args, Clone, Debug, Default)]
 pub struct StoreArgs {
     #[command(flatten)]
     place: PlaceArgs,
-    /// What it is built like.
+    /// The settings of a new index.
     #[command(flatten)]
     pub built: BuiltArgs,
 }
 
-/// Which index.
+/// The place of an index.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PlaceArgs {
     /// Where the index is.
@@ -57,7 +57,7 @@ pub struct PlaceArgs {
     store: Option<String>,
 }
 
-/// How an index is built if it is new, and what an existing one has to agree with.
+/// Settings of a new index, with which an existing index must agree.
 #[derive(Args, Clone, Debug, Default)]
 pub struct BuiltArgs {
     /// The table scheme: which blocks of the fingerprint must agree. Profile minhash has none.
@@ -179,7 +179,7 @@ pub struct BuiltArgs {
     clock: ClockArgs,
 }
 
-/// How far this machine's clock is believed.
+/// Bound on the trust in this machine's clock.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct ClockArgs {
     /// Write nothing while this machine's clock is ahead of the last write to the index by more
@@ -200,10 +200,10 @@ pub struct ClockArgs {
     pub clock_ahead_max: Option<Duration>,
 }
 
-/// A share from 0 to 1.
+/// Parses a share from 0 to 1.
 ///
 /// # Errors
-/// What it should be.
+/// The expected form.
 pub fn parse_similarity(text: &str) -> Result<Similarity, String> {
     text.parse()
         .ok()
@@ -211,12 +211,12 @@ pub fn parse_similarity(text: &str) -> Result<Similarity, String> {
         .ok_or_else(|| "it is a share from 0 to 1, as in 0.8".to_owned())
 }
 
-/// More than the file of a key has, with space around it.
+/// More bytes than the file of a key has, with space around it.
 const KEY_BYTES_MAX: u64 = 1 << 10;
 
 fn read_key(path: &str) -> Result<Key, String> {
     let mut digits = String::new();
-    // What has no end, as a device, is not read to it.
+    // An endless file, such as a device, is not read to the end.
     let read =
         std::fs::File::open(path).and_then(|file| file.take(KEY_BYTES_MAX).read_to_string(&mut digits));
     read.map_err(|error| error.to_string())?;
@@ -228,7 +228,7 @@ fn parse_duration(text: &str) -> Result<Duration, InvalidRetention> {
 }
 
 impl PlaceArgs {
-    /// The URL, where one was given.
+    /// The URL, if given.
     #[must_use]
     pub fn uri(&self) -> Option<&str> {
         self.store.as_deref()
@@ -236,7 +236,7 @@ impl PlaceArgs {
 }
 
 impl StoreArgs {
-    /// The URL, where one was given.
+    /// The URL, if given.
     #[must_use]
     pub fn uri(&self) -> Option<&str> {
         self.place.uri()
@@ -275,7 +275,7 @@ impl BuiltArgs {
         self.verify.as_ref().map(|state| state == "on")
     }
 
-    /// How to open the index with its recipe.
+    /// The options for opening the index with its recipe.
     ///
     /// # Errors
     /// Where a dictionary file of the recipe cannot be used.
@@ -304,8 +304,8 @@ impl BuiltArgs {
         })
     }
 
-    /// What these flags insist on, together with the fields of the recipe that the caller insists
-    /// on, and the recipe of a new index.
+    /// The options of these flags, with the recipe fields demanded by the caller and the recipe of
+    /// a new index.
     #[must_use]
     pub fn open_options(
         &self,
@@ -333,16 +333,16 @@ impl BuiltArgs {
     }
 }
 
-/// A URL that names a store.
+/// Checks a URL of a store.
 ///
 /// # Errors
-/// What stores there are.
+/// The known stores.
 pub fn check_uri(uri: &str) -> index::Result<String> {
     uri.parse::<StoreUri>()?;
     Ok(uri.to_owned())
 }
 
-/// Reads the URL of an index as [`check_uri`] does. What is said of a bad one shows no password.
+/// Reads the URL of an index as [`check_uri`] does. The error of a bad URL shows no password.
 #[derive(Clone, Copy, Debug)]
 pub struct UriParser;
 
