@@ -117,8 +117,8 @@ fn open(uri: &str) -> Index {
         .expect("an index")
 }
 
-/// Calls `step` with the number of steps done so far, until `total` are done; it returns the number
-/// it adds.
+/// Calls `step` with the number of steps done so far until `total` are done; `step` returns the
+/// number of new ones.
 fn per_second(total: u64, mut step: impl FnMut(u64) -> u64) -> f64 {
     let start = Instant::now();
     let mut done = 0;

@@ -31,11 +31,11 @@ pub use self::texts::{NoTexts, RunTexts, Texts, TextsInMemory};
 
 /// Finds the near pairs among documents at hand, as an index would.
 ///
-/// A group is crowded if one of its buckets has more than [`CROWD_MIN`] groups. Every two groups
-/// that share a bucket are compared, unless both are crowded. A crowded group is compared with at
-/// most [`COMPARED_MAX`] earlier crowded ones, the most promising by their signatures;
-/// [`Compared::n_bounded`] counts such groups. So time and output are linear in the number of
-/// documents.
+/// A group is crowded if one of its buckets has more than [`CROWD_MIN`] groups. Every two groups of
+/// a bucket are compared, unless both are crowded. A crowded group is compared with at most
+/// [`COMPARED_MAX`] earlier crowded ones, the most promising by their signatures;
+/// [`Compared::n_bounded`] is the number of crowded groups. Time and output are therefore linear in
+/// the number of documents.
 #[derive(Clone, Debug)]
 pub struct Join {
     kind: SketchKind,
@@ -91,12 +91,12 @@ impl Join {
         &self.rule
     }
 
-    /// Calls `visit` once for each pair of different groups that are near, always in the same
-    /// order. A pair is counted over its texts if the rule counts, both texts are at hand, and the
-    /// signatures make a count worth while.
+    /// Calls `visit` once for each pair of different near groups, always in the same order. A pair
+    /// is counted over its texts if the rule counts, both texts are at hand, and the signatures
+    /// make a count worth while.
     ///
     /// # Errors
-    /// Those of reading texts, and of `visit`.
+    /// A failure to read texts, or of `visit`.
     pub fn pairs<E: From<index::Error>>(
         &self,
         groups: &Groups<'_>,
@@ -167,7 +167,7 @@ impl Join {
         }
     }
 
-    /// The nearness of two groups that met, if they are near.
+    /// The nearness of two groups of one bucket; `None` if far.
     fn confirm(
         &self,
         groups: &Groups<'_>,
@@ -195,7 +195,7 @@ impl Join {
     /// else by their simhashes.
     ///
     /// # Errors
-    /// Those of reading texts.
+    /// A failure to read texts.
     pub fn nearness(
         &self,
         groups: &Groups<'_>,
@@ -231,7 +231,7 @@ impl Join {
     /// The pairs are not held. Fewer than 2^32 documents.
     ///
     /// # Errors
-    /// Those of reading texts.
+    /// A failure to read texts.
     pub fn components(&self, groups: &Groups<'_>, texts: &dyn Texts) -> Result<(Parts, usize)> {
         let mut forest = Forest::new(groups.len());
         let n_bounded = self.propose(groups, &mut |first, second| {

@@ -1,8 +1,8 @@
-//! The choice of the documents that a run keeps: the store's insert-if-new, one document after
-//! another, and the ids that this run has kept already.
+//! The choice of the documents kept by a run: the store's insert-if-new, one document after
+//! another, and the ids kept by this run already.
 //!
-//! Nothing here reads files, writes them or holds a text. The caller sets the order: the order of a
-//! corpus, or the best first, so each dropped document is near to a kept one that is at least as
+//! Nothing here reads files, writes files or holds a text. The caller sets the order: the order of
+//! a corpus, or the best first, which makes each dropped document near to a kept one at least as
 //! good.
 
 mod known_ids;
@@ -59,7 +59,7 @@ pub struct Candidate<'a> {
     pub source: Option<&'a Source>,
 }
 
-/// The documents that a run has kept so far, against which it decides about the next.
+/// The documents kept by a run so far, against which the next ones are decided.
 ///
 /// ```
 /// use pigeonhole_engine::dedup::{Candidate, Kept, Verdict};
@@ -90,7 +90,7 @@ pub struct Kept {
     hashes: HashMap<DocumentId, Hashes>,
 }
 
-/// Hashes of a kept document, which recognize it when it comes again.
+/// Hashes of a kept document, which recognize another arrival of the same document.
 #[derive(Clone, Copy, Debug)]
 struct Hashes {
     /// `None` if the document had no features.
@@ -125,14 +125,14 @@ impl Kept {
         self.hashes.insert(id, hashes);
     }
 
-    /// Decides about documents, each before those after it, and inserts the kept ones into the
-    /// index. `None` means a rejected document: its id stands for another text that was kept.
-    /// Another text has other features or, where texts are at hand, another normal form, even one
-    /// made of the same n-grams and numbers.
+    /// Decides about documents, each before the later ones, and inserts the kept ones into the
+    /// index. `None` means a rejected document: another text was kept under its id. Another text
+    /// has other features or, where texts are at hand, another normal form, even one made of the
+    /// same n-grams and numbers.
     ///
     /// # Errors
-    /// Those of the store. Documents kept before the failure are in the index, and a later call of
-    /// this run may find them there as documents of an earlier run.
+    /// The errors of the store. Documents kept before the failure are in the index, and a later
+    /// call of this run may find them there as documents of an earlier run.
     pub fn decide(
         &mut self,
         index: &Index,
@@ -151,15 +151,15 @@ impl Kept {
     }
 
     /// As [`decide`](Self::decide), with the calls of the store made by the caller. `insert_if_new`
-    /// works as [`KnownIds`] does: it takes the candidates whose ids this run has not kept, inserts
-    /// the new ones, and answers for each candidate with features with the document that keeps it
-    /// out. `texts` reads texts of the index; it is asked for records that come again with the same
+    /// works as [`KnownIds`] does: takes the candidates whose ids this run has not kept, inserts
+    /// the new ones, and answers for each candidate with features with the document that keeps the
+    /// candidate out. `texts` reads texts of the index, for records that come again with the same
     /// features and other bytes. No id may be among the candidates twice ([`batch_len`]): the
     /// decision on the first use settles the meaning of the second.
     ///
     /// # Errors
-    /// Those of `texts` and `insert_if_new`, and `Internal` if `insert_if_new` answers for fewer
-    /// documents than it was given.
+    /// The errors of `texts` and `insert_if_new`, and `Internal` if `insert_if_new` answers for
+    /// fewer documents than given.
     pub fn decide_batch<'a, E: From<Error>>(
         &mut self,
         candidates: impl Iterator<Item = Candidate<'a>> + Clone,
@@ -220,10 +220,10 @@ impl Kept {
 
 impl Kept {
     /// The ids of records that come again with the kept features but with another text: their sets
-    /// are equal, as those of `a b a` and `a b` are.
+    /// are equal, as the sets of `a b a` and `a b` are.
     ///
-    /// The kept text is read only if the bytes differ. A text that is no longer in the index counts
-    /// as another one.
+    /// The kept text is read only if the bytes differ. A text no longer in the index counts as
+    /// another one.
     fn other_texts<'a, E>(
         &self,
         candidates: impl Iterator<Item = Candidate<'a>>,

@@ -74,12 +74,12 @@ fn spool_error(folder: &Path, error: io::Error) -> Error {
 }
 
 impl Engine {
-    /// Opens the index at `uri`, or creates it where the options allow, and loads the parts that
-    /// the recipe needs.
+    /// Opens the index at `uri`, or creates it where the options allow, and loads the parts needed
+    /// by the recipe.
     ///
     /// # Errors
-    /// [`OpenError::Recipe`] for a recipe that cannot be followed, before anything is made;
-    /// [`OpenError::Index`] for an index that differs from the options or cannot be opened or made;
+    /// [`OpenError::Recipe`] for an invalid recipe, before anything is made; [`OpenError::Index`]
+    /// for an index unlike the options, or a failure to open or make the index;
     /// [`OpenError::StoredRecipe`] for an index whose recipe needs other dictionaries.
     pub fn open(uri: &str, options: &Options) -> Result<Self, OpenError> {
         Self::open_with(uri, options, |store| store)
@@ -200,14 +200,14 @@ impl Engine {
     /// Writes texts in their order, even near-duplicates: see [`Store::insert`].
     ///
     /// # Errors
-    /// Those of the store. Of more than [`MAX_BATCH`] texts the earlier batches are written then.
+    /// The errors of the store. Of more than [`MAX_BATCH`] texts the earlier batches are written then.
     pub fn insert(&self, texts: &[Text<'_>]) -> index::Result<Vec<Outcome>> {
         self.write(texts, |documents| self.index.insert(documents))
     }
 
-    /// Writes each text to which nothing in the index is near, in order, so that later texts meet
-    /// earlier ones: see [`Store::insert_if_new`]. If the index was empty, the texts that are not
-    /// [`Outcome::Duplicate`] are the corpus without its near-duplicates.
+    /// Writes each text to which nothing in the index is near, in order; later texts meet earlier
+    /// ones: see [`Store::insert_if_new`]. If the index was empty, all texts but the
+    /// [`Outcome::Duplicate`] ones are the corpus without its near-duplicates.
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
@@ -219,7 +219,7 @@ impl Engine {
     /// number of all. `None` for a text without features.
     ///
     /// # Errors
-    /// Those of the store.
+    /// The errors of the store.
     pub fn query(&self, texts: &[&str], limit: usize) -> index::Result<Vec<Option<Neighbours>>> {
         let features = self.features(texts);
         let has_features: Vec<bool> = features.iter().map(Option::is_some).collect();

@@ -134,8 +134,8 @@ impl Extractor {
         &self.fingerprinter
     }
 
-    /// Makes the features of a text. `None` for a text that no search could find: one of white
-    /// space alone, and, in an index that files by simhashes alone, one without words.
+    /// Makes the features of a text. `None` for a text beyond the reach of any search: one of white
+    /// space alone, and, in an index filed by simhashes alone, one without words.
     #[must_use]
     pub fn features(&self, buffers: &mut Buffers, text: &str) -> Option<Features> {
         let Buffers { words, ngrams } = buffers;

@@ -14,8 +14,8 @@ pub fn by_signatures(a: &Features, b: &Features) -> Option<Comparison> {
 }
 
 /// Counts the similarity of two texts in a normal form, and the share of each text in the other.
-/// The basis is [`NoCommonKind`](Basis::NoCommonKind) if one text is so much longer that no index
-/// takes the two for near.
+/// The basis is [`NoCommonKind`](Basis::NoCommonKind) if the lengths differ too much for any index
+/// to take the two for near.
 #[must_use]
 pub fn by_texts(form: NormalForm, a: &str, b: &str) -> Comparison {
     let mut sketcher = TextSketcher::new(form);
@@ -43,7 +43,7 @@ mod tests {
         assert!(numbers_differ(a, b) && !numbers_differ(a, "THE FINE IS 1,000"));
     }
 
-    /// Shares are counted even if one text is so much longer that no index would compare the two.
+    /// Shares are counted even if the lengths differ too much for any index to compare the two.
     #[test]
     fn what_is_contained_is_told() {
         let part = "The harbour office closes at noon on Fridays.";

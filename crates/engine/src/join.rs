@@ -1,19 +1,19 @@
 //! All pairs of near documents of an index, once each, from its cells in order. The cells of a
-//! bucket are neighbours, so one pass meets every pair that a search would.
+//! bucket are neighbours: one pass meets every pair of a search.
 //!
 //! Cells of a bucket propose each other if their bits are near. The documents of a proposed pair
-//! are read, and they decide: a cell that its document does not confirm leads nowhere, and a pair
-//! that meets in several buckets counts in the [first](Rule::first_shared) alone. So no pair has to
-//! be remembered, and parts of an index can be joined separately if no bucket is cut.
+//! are read, and decide: a cell not confirmed by its document leads nowhere, and a pair that meets
+//! in several buckets counts in the [first](Rule::first_shared) alone. Therefore no pair has to be
+//! remembered, and parts of an index can be joined separately if no bucket is cut.
 //!
-//! If the index keeps texts, the texts of pairs that are worth a count are read, many in one call,
-//! and the pairs are counted.
+//! If the index keeps texts, the texts of pairs worth a count are read, many in one call, and the
+//! pairs are counted.
 //!
 //! Memory is bounded: each thread holds [`BLOCK_CELLS`] cells twice, with their documents; all
 //! threads share 256 MB of recently read documents and 64 MB of texts, as near ones meet again in
-//! other buckets. A bucket with more cells is written to a file first, and each block of it is
-//! compared with all later ones. Time is that of reading the cells, plus m² comparisons of 64 bits
-//! for a bucket of m.
+//! other buckets. A bucket with more cells is written to a file first, and each block of the file
+//! is compared with all later ones. Time is spent on reading the cells, and on m² comparisons of 64
+//! bits for a bucket of m.
 
 mod crowd;
 mod shelf;
@@ -91,10 +91,10 @@ impl<'a> CellJoin<'a> {
 
     /// Calls `visit` for each near pair that counts in a bucket of these cells, always in the same
     /// order for the same cells. The cells come ascending, in pages of any length, and all cells of
-    /// a bucket or none; a cell that comes twice in a row counts once.
+    /// a bucket or none; a cell twice in a row counts once.
     ///
     /// # Errors
-    /// Those of the pages, of reading documents, of scratch files, and of `visit`.
+    /// The errors of the pages, of reading documents, of scratch files, and of `visit`.
     pub fn run<E: From<index::Error> + From<io::Error>>(
         &self,
         pages: impl Iterator<Item = Result<Vec<Cell>, E>>,
@@ -131,7 +131,7 @@ struct Work<'a, 'v, E> {
     /// The cells so far of the current bucket; for a crowd only the last one.
     run: Vec<Cell>,
     crowd: Option<Crowd>,
-    /// The cells of finished buckets that are near another one: they are looked up together.
+    /// Cells of finished buckets with a near one in their bucket, to be looked up together.
     pending: Vec<Vec<Cell>>,
     n_pending: usize,
     joined: Joined,

@@ -1,11 +1,11 @@
-//! Pigeonhole as a library: finds near-duplicates among texts, with an index in any store that a
-//! URL names.
+//! Pigeonhole as a library: finds near-duplicates among texts, with an index in any store named by
+//! a URL.
 //!
-//! An [`Engine`] is an open index together with the recipe that makes its fingerprints. Its calls
-//! block, take batches and answer in the order of the batch. Threads share one engine. The crate
-//! `index` describes an index and the promises of a store; `features` describes the way from a text
-//! to a fingerprint. The three programs are this crate with a command line, a journal, or HTTP
-//! around it.
+//! An [`Engine`] is an open index together with the recipe of its fingerprints. Its calls block,
+//! take batches and answer in the order of the batch. Threads share one engine. The crate `index`
+//! describes an index and the promises of a store; `features` describes the way from a text to a
+//! fingerprint. The three programs are this crate with a command line, a journal, or HTTP around
+//! it.
 //!
 //! ```
 //! use pigeonhole_engine::index::DocumentId;

@@ -37,8 +37,8 @@ pub struct Options {
     /// True if documents come without their texts: a new index then keeps none unless `texts` says
     /// so.
     pub without_texts: bool,
-    /// The folder for the texts of an index in memory, which go to a compressed file there; without
-    /// it they stay in memory.
+    /// The folder for the texts of an index in memory, which go to a compressed file there. `None`
+    /// keeps the texts in memory.
     pub spool: Option<PathBuf>,
     /// Treats documents with different numbers as different documents; a new index does so only for
     /// `Some(true)`.
@@ -47,8 +47,7 @@ pub struct Options {
     pub keyed: Option<bool>,
     /// The key of a new index, instead of a random one.
     pub key: Option<Key>,
-    /// The time that documents stay after their insertion; in a new index they stay for good unless
-    /// this is set.
+    /// The time from insertion to expiry of documents; in a new index the default is no expiry.
     pub retain: Option<Retention>,
     /// The limit by which the clock may be ahead of the last write; without it a clock far ahead
     /// only causes a warning.
@@ -59,14 +58,14 @@ pub struct Options {
     pub insisted: BTreeMap<String, String>,
     /// The dictionaries that a recipe may name.
     pub dictionaries: Dictionaries,
-    /// The time that calls wait for a server that has answered before; the default is two minutes.
+    /// The longest wait of calls for a server that has answered before; the default is two minutes.
     pub patience: Option<Duration>,
     /// The number of threads that make features; the default is the number of cores of the process.
     pub n_threads: Option<NonZeroUsize>,
 }
 
 impl Options {
-    /// Checks that the recipe can be followed, before an index is made by it.
+    /// Checks the recipe, before an index is made.
     ///
     /// # Errors
     /// [`OpenError::Recipe`].

@@ -19,8 +19,8 @@ const CHUNK_TEXTS: usize = 64;
 /// the order of the chunks, on the calling thread.
 ///
 /// `start` makes the state of a thread: buffers, mostly. One more thread makes the iterator and
-/// takes the chunks from it, so reading and work overlap. `consume` sees the progress; an error
-/// from it ends the work.
+/// takes the chunks, for reading and work to overlap. `consume` sees the progress; an error of
+/// `consume` ends the work.
 ///
 /// # Errors
 /// The first error of `consume`. The iterator may still wait for its next chunk then, and is left

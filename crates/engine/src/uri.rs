@@ -154,8 +154,8 @@ pub fn outlives_process(uri: &str) -> bool {
 /// fingerprinter.
 ///
 /// # Errors
-/// `Mismatch` for an index that differs from `options`, naming the fields; `NotFound` if there is
-/// none and it may not be made; and those of the store.
+/// `Mismatch` for an index unlike `options`, naming the fields; `NotFound` for a missing index that
+/// may not be made; and the errors of the store.
 pub fn open_index(uri: &str, options: &OpenOptions) -> Result<Index> {
     let uri: StoreUri = uri.parse()?;
     // Invalid options are refused before anything is created for them.

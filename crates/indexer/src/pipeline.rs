@@ -28,7 +28,7 @@ use crate::short_texts::SHORT;
 
 /// The work on each record.
 pub(crate) struct Pipeline<'a> {
-    /// `None` if the command needs no features, because it has its own.
+    /// `None` if the command has the features already; the documents then carry none.
     pub(crate) extractor: Option<&'a Extractor>,
     pub(crate) fields: &'a Fields,
     pub(crate) n_threads: usize,

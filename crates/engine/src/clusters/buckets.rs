@@ -10,8 +10,8 @@ use super::crowds::Crowds;
 /// A bucket with more groups than this is a crowd.
 pub const CROWD_MIN: usize = 1_000;
 
-/// The side of the squares in which pairs of a bucket come, so that recently read texts are met
-/// again soon.
+/// The side of the squares in which pairs of a bucket come, for recently read texts to be met again
+/// soon.
 const TILE: usize = 16;
 
 /// The groups of a corpus under their buckets.
@@ -159,7 +159,7 @@ impl Filed {
         &self.segments[place * self.n_bands..(place + 1) * self.n_bands]
     }
 
-    /// The segments of a place from a band on, then those before it.
+    /// The segments of a place from a band on, then the ones before the band.
     pub(super) fn segments_from(&self, place: usize, band: usize) -> impl Iterator<Item = u32> {
         let (before, after) = self.of(place).split_at(band);
         after.iter().chain(before).copied()

@@ -1,6 +1,6 @@
-//! A bounded choice of comparisons for documents that share a bucket with very many others, as
-//! near-equal pages and texts with the same beginning do. Each is compared with so few that time is
-//! linear.
+//! A bounded choice of comparisons for documents in a bucket with very many others, such as
+//! near-equal pages or texts with the same beginning. Each is compared with a few others, to keep
+//! time linear.
 
 use std::cmp::Reverse;
 
@@ -77,7 +77,7 @@ impl List {
         self.len < COMPARED_MAX || self.entries[COMPARED_MAX - 1] < entry
     }
 
-    /// Keeps an entry that it takes.
+    /// Keeps an entry accepted by [`takes`](Self::takes).
     fn push(&mut self, entry: Entry) {
         let at = self.entries().partition_point(|kept| *kept > entry);
         self.len = (self.len + 1).min(COMPARED_MAX);

@@ -8,9 +8,9 @@ use super::{NoTexts, Texts};
 /// signatures must not cause quadratic work.
 const EQUALS_MAX: usize = 8;
 
-/// The features of a corpus, with documents that are compared alike in one group: those with equal
-/// features and, where texts are at hand, the same text in normal form. Groups are numbered from 0
-/// in the order of their first documents.
+/// The features of a corpus, with documents that are compared alike in one group: equal features
+/// and, where texts are at hand, the same text in normal form. Groups are numbered from 0 in the
+/// order of their first documents.
 ///
 /// Takes 12 bytes a document beside the features.
 #[derive(Clone, Debug)]
@@ -42,11 +42,11 @@ impl<'a> Groups<'a> {
     }
 
     /// Groups a corpus by a rule that counts: documents of equal features share a group only if
-    /// their texts are the same in normal form, so a forged signature brings no other text into a
-    /// group. A text equal to another byte by byte is not read.
+    /// their texts are the same in normal form, to keep other texts with forged signatures out. A
+    /// text equal to another byte by byte is not read.
     ///
     /// # Errors
-    /// Those of reading texts.
+    /// A failure to read texts.
     ///
     /// # Panics
     /// As [`new`](Self::new).

@@ -14,10 +14,10 @@ const CACHE_BYTES: usize = 128 << 20;
 
 /// The texts of documents by position, as a [`Join`](super::Join) reads them.
 pub trait Texts {
-    /// The text of a document, where it is at hand.
+    /// The text of a document, if at hand.
     ///
     /// # Errors
-    /// Those of a read.
+    /// A failed read.
     fn text(&self, document: u32) -> Result<Option<Text>>;
 
     /// A number that two documents share if their texts are equal byte by byte. No outsider can
@@ -84,10 +84,10 @@ impl RunTexts {
         Ok(Self { spool, keys: RandomState::new(), digests: Vec::new() })
     }
 
-    /// Takes the text of the next document, if it has one.
+    /// Takes the text of the next document; `None` for a document without a text.
     ///
     /// # Errors
-    /// Those of a write.
+    /// A failed write.
     pub fn push(&mut self, text: Option<&Text>) -> Result<()> {
         if let Some(text) = text {
             self.spool.put(self.digests.len() as u64, text)?;

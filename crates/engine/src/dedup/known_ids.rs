@@ -79,16 +79,16 @@ impl KnownIds {
         }
     }
 
-    /// Decides about documents, each before those after it, and inserts the new ones into the
+    /// Decides about documents, each before the later ones, and inserts the new ones into the
     /// index. The answers are for the candidates with features, in order: the document that keeps
     /// each out, which may be its own earlier version. No id may be among the candidates twice, and
-    /// none that this run has kept.
+    /// none kept by this run.
     ///
     /// # Errors
-    /// Those of the store. A failed call may have been made in part. The same call then answers
-    /// otherwise: under [`Compare`](Self::Compare) a document inserted by the first call is a
-    /// duplicate of itself. A caller that cannot accept this writes down the answers of
-    /// [`foresee`](Self::foresee), and repeats [`carry_out`](Self::carry_out) until it succeeds.
+    /// The errors of the store. A failed call may have been made in part. The same call then
+    /// answers otherwise: under [`Compare`](Self::Compare) a document inserted by the first call is
+    /// a duplicate of itself. A caller that cannot accept this writes down the answers of
+    /// [`foresee`](Self::foresee), and repeats [`carry_out`](Self::carry_out) until success.
     pub fn insert_if_new(self, index: &Index, candidates: &[Candidate<'_>]) -> Result<Vec<Option<Match>>> {
         let documents = with_features(candidates);
         let foreseen = match self {
@@ -103,7 +103,7 @@ impl KnownIds {
     /// Returns the present answers of [`insert_if_new`](Self::insert_if_new) and writes nothing.
     ///
     /// # Errors
-    /// Those of a read.
+    /// A failed read.
     pub fn foresee(self, index: &Index, candidates: &[Candidate<'_>]) -> Result<Vec<Option<Match>>> {
         let documents = with_features(candidates);
         let foresee = |documents: &[NewDocument]| Ok(originals(index.foresight().insert_if_new(documents)?));
@@ -118,18 +118,18 @@ impl KnownIds {
         }
     }
 
-    /// Carries out the [foreseen](Self::foresee) answers for the same candidates. A document that
-    /// another program has inserted since then still keeps a candidate out, and the answers tell
-    /// so. Repeating the call changes nothing.
+    /// Carries out the [foreseen](Self::foresee) answers for the same candidates. A document
+    /// inserted by another program since then still keeps a candidate out, and shows in the
+    /// answers. Repeating the call changes nothing.
     ///
-    /// An answer loses its ground if it names a document that is kept out now. `foresee_again` is
-    /// asked about such candidates, to the end of the chain: it takes their places among the
-    /// candidates with features, and the candidates. They are decided about after the others, so
-    /// one may be dropped for a document that comes later.
+    /// An answer loses its ground if the document named by the answer is kept out now.
+    /// `foresee_again` is asked about such candidates, to the end of the chain, with their places
+    /// among the candidates with features, and the candidates. These are decided after the others,
+    /// and may be dropped for a document that comes later.
     ///
     /// # Errors
-    /// Those of the store and of `foresee_again`, and `Internal` if the number of foreseen answers
-    /// is not that of the candidates with features.
+    /// The errors of the store and of `foresee_again`, and `Internal` if the number of foreseen
+    /// answers is not the number of candidates with features.
     pub fn carry_out<E: From<Error>>(
         self,
         index: &Index,
@@ -166,8 +166,8 @@ impl KnownIds {
         }
     }
 
-    /// Inserts the candidates in these `places` that are new; returns the others, each with the
-    /// document that keeps it out.
+    /// Inserts the new candidates among these `places`; returns the others, each with the document
+    /// that keeps the candidate out.
     fn take_in(
         self,
         index: &Index,

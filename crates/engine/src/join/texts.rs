@@ -13,7 +13,7 @@ const KEPT_BYTES: usize = 32 << 20;
 /// The number of pairs whose texts are read together.
 const N_PAIRS_MAX: usize = 128;
 
-/// The number of pairs that may wait, with and without a count, since they are visited in order.
+/// The number of waiting pairs, with and without a count, since all are visited in order.
 const N_WAITING_MAX: usize = 4_096;
 
 /// Recently read texts, for all threads.

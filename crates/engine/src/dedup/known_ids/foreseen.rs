@@ -1,5 +1,4 @@
-//! Foreseen verdicts on the documents of one call, and the search for those that have lost their
-//! ground.
+//! Foreseen verdicts on the documents of one call, and the search for verdicts without ground.
 
 use std::collections::HashMap;
 
@@ -70,8 +69,8 @@ impl Foreseen {
         self.answers[place].near.as_ref()
     }
 
-    /// The places of answers that name another document of the call, foreseen to be new and
-    /// `kept_out` after all. `ids` are those of all documents.
+    /// The places of answers whose document was foreseen to be new and is `kept_out` after all.
+    /// `ids` are the ids of all documents of the call.
     pub(super) fn without_ground(&self, ids: &[&DocumentId], kept_out: &[usize]) -> Vec<usize> {
         if kept_out.is_empty() {
             return Vec::new();
@@ -87,8 +86,7 @@ impl Foreseen {
         (0..self.len()).filter(has_lost).collect()
     }
 
-    /// The foreseen verdicts; a document foreseen to be new has the one that keeps it out after
-    /// all.
+    /// The foreseen verdicts, with `came` for documents foreseen to be new and kept out after all.
     pub(super) fn filled_in(self, mut came: HashMap<usize, Match>) -> Vec<Option<Match>> {
         let answers = self.answers.into_iter().enumerate();
         answers.map(|(place, answer)| answer.near.or_else(|| came.remove(&place))).collect()

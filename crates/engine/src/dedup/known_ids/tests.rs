@@ -110,8 +110,7 @@ fn what_is_unchanged_and_near_to_another_id() {
     }
 }
 
-/// An id that comes twice in a run stands for the first text that the run keeps, under every rule
-/// for known ids.
+/// An id that comes twice in a run stands for the first kept text, under every rule for known ids.
 #[test]
 fn an_id_that_comes_twice_in_a_run() {
     let coming =
