@@ -200,7 +200,8 @@ impl Engine {
     /// Writes texts in their order, even near-duplicates: see [`Store::insert`].
     ///
     /// # Errors
-    /// The errors of the store. Of more than [`MAX_BATCH`] texts the earlier batches are written then.
+    /// The errors of the store. Of more than [`MAX_BATCH`] texts the earlier batches are written
+    /// then.
     pub fn insert(&self, texts: &[Text<'_>]) -> index::Result<Vec<Outcome>> {
         self.write(texts, |documents| self.index.insert(documents))
     }

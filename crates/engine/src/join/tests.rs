@@ -205,7 +205,8 @@ fn a_narrower_rule_finds_less_and_a_wider_one_is_refused() {
     assert!(n_pairs(0.7, 3).unwrap() >= n_pairs(0.8, 3).unwrap() && n_pairs(0.8, 4).is_err());
 }
 
-/// A pair of simhashes is a candidate in its first shared bucket alone, as row keys tell that bucket.
+/// A pair of simhashes is a candidate in its first shared bucket alone, as row keys tell that
+/// bucket.
 #[test]
 fn what_row_keys_tell_is_not_read_again() {
     let options =
