@@ -13,8 +13,8 @@ use clap_complete::Shell;
 pub enum Command {
     /// Print the completions of this program for a shell
     ///
-    /// For bash, of indexer: indexer completions bash
-    /// >~/.local/share/bash-completion/completions/indexer
+    /// For bash, of indexer: indexer completions
+    /// bash >~/.local/share/bash-completion/completions/indexer
     ///
     /// For zsh, into a folder of $fpath: indexer completions zsh >~/.zfunc/_indexer
     ///
