@@ -43,7 +43,7 @@ pub struct Options {
     /// Treats documents with different numbers as different documents; a new index does so only for
     /// `Some(true)`.
     pub same_numbers: Option<bool>,
-    /// The presence of a secret key for signatures; for a new index the key is drawn at random.
+    /// The use of a secret key for signatures, drawn at random for a new index.
     pub keyed: Option<bool>,
     /// The key of a new index, instead of a random one.
     pub key: Option<Key>,

@@ -76,7 +76,7 @@ pub fn in_order<C: Send + 'static, I: Iterator<Item = C>, S, R: Send + 'static, 
                 break;
             }
         }
-        // Threads that wait to send end once their results have no receiver.
+        // The reader and the workers end at their next send, since no receiver is left.
         drop(in_order);
         for thread in threads {
             if let Err(payload) = thread.join() {

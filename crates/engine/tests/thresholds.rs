@@ -31,8 +31,8 @@ fn features(pair: u64, from: u64, n: u64) -> Features {
     Features { signature: Some(signature), ..Features::default() }
 }
 
-/// The number of pairs found among those of sets of `n` elements with `shared` in common; `rule`
-/// decides.
+/// The number of pairs that the index finds by `rule`, among pairs of sets of `n` elements with
+/// `shared` in common.
 fn found(index: &Index, name: &str, n: u64, shared: u64, rule: &Rule) -> u64 {
     let id = |pair: u64| DocumentId::new(format!("{name}{pair}")).expect("a valid id");
     let documents: Vec<_> = (0..N_PAIRS).map(|pair| (id(pair), features(pair, 0, n))).collect();

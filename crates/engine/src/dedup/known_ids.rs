@@ -128,8 +128,8 @@ impl KnownIds {
     /// and may be dropped for a document that comes later.
     ///
     /// # Errors
-    /// The errors of the store and of `foresee_again`, and `Internal` if the number of foreseen
-    /// answers is not the number of candidates with features.
+    /// The errors of the store and of `foresee_again`, and `Internal` if the numbers of answers and
+    /// of candidates with features differ.
     pub fn carry_out<E: From<Error>>(
         self,
         index: &Index,
