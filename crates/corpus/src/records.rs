@@ -69,7 +69,7 @@ pub(super) enum Cell {
     Float(f64),
     /// Milliseconds since 1970.
     Time(i64),
-    /// Of no use as any field; holds the name of its kind.
+    /// A value of no use as a field; holds the name of its kind.
     Other(&'static str),
 }
 

@@ -15,7 +15,7 @@ pub(super) enum Value<'a> {
     /// Milliseconds since 1970.
     Time(i64),
     Null,
-    /// Of no use as any field; holds the name of its kind.
+    /// A value of no use as a field; holds the name of its kind.
     Other(&'static str),
 }
 

@@ -1,9 +1,10 @@
-//! What a search reads and confirms as an index grows, of real texts: their sentences, and each two that follow one
-//! another.
+//! The reads and confirmations of a search as an index grows, over real texts: their sentences, and
+//! each two that follow one another.
 //!
-//! `cargo bench -p pigeonhole-engine --bench growth -- [--profile NAME] [--frame CHARACTERS] FILE.jsonl[.gz]…`
+//! `cargo bench -p pigeonhole-engine --bench growth -- [OPTION…] FILE.jsonl[.gz]…`, where an option
+//! is `--profile NAME` or `--frame CHARACTERS`.
 //!
-//! With `--frame` every text begins with the same characters, those that the first document begins with, as pages of
+//! With `--frame` every text begins with the first characters of the first document, as pages of
 //! one site do.
 #![expect(clippy::print_stdout, reason = "the table is its output")]
 
@@ -18,11 +19,11 @@ use index::{Document, DocumentId, Features, MemoryStore, Profile, Rule, Sketch, 
 use minhash::Similarity;
 use pigeonhole_engine::{Engine, Options, Outcome, Text};
 
-/// As many texts have been offered to the index where a line is printed; the last is of all there are.
+/// The numbers of offered texts at which a line is printed; the last is that of all texts.
 const SIZES: [usize; 6] = [10_000, 30_000, 100_000, 300_000, 1_000_000, usize::MAX];
 const QUERIES: usize = 1_000;
 const BATCH: usize = 1_000;
-/// A sentence of fewer characters is left out.
+/// The least number of characters of a sentence; shorter ones are left out.
 const CHARACTERS_MIN: usize = 8;
 
 fn main() {
@@ -51,7 +52,7 @@ fn main() {
     texts.iter_mut().for_each(|text| text.insert_str(0, &frame));
     let engine = Engine::open("memory:", &Options { profile: Some(profile), ..Options::default() })
         .expect("an index in memory");
-    // Asked by a rule that confirms whatever is compared, to count what is proposed.
+    // This rule confirms every comparison, to count the proposals.
     let same = MemoryStore::new();
     same.create(engine.index().metadata()).expect("memory takes it in");
     println!(
@@ -122,7 +123,7 @@ fn line(engine: &Engine, same: &MemoryStore, texts: &[String], n_kept: usize, pe
     );
 }
 
-/// As the index files them.
+/// Sketches as the index files them.
 fn sketches(engine: &Engine, texts: &[&str]) -> Vec<Sketch> {
     let kind = engine.index().kind();
     engine.features(texts).into_iter().flatten().map(|features| kind.sketch(features)).collect()
@@ -140,7 +141,8 @@ fn sentences(text: &str) -> Vec<String> {
     double.chain(single.iter().map(ToString::to_string)).collect()
 }
 
-/// In an order that is the same for the same texts: Fisher and Yates, by a linear congruential generator.
+/// Shuffles by the algorithm of Fisher and Yates with a linear congruential generator: the same
+/// texts give the same order.
 fn shuffle(texts: &mut [String]) {
     let mut state = 20_u64;
     for last in (1..texts.len()).rev() {

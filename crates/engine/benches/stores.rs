@@ -1,8 +1,9 @@
-//! The stores at size. `cargo bench -p pigeonhole-engine --bench stores [N] [DIRECTORY] [CASE…]`, where a case is for example
-//! `embedded/Ascending`.
+//! The stores at size. Run by
+//! `cargo bench -p pigeonhole-engine --bench stores [N] [DIRECTORY] [CASE…]`, where a case is for
+//! example `embedded/Ascending`.
 //!
-//! The directory, by default the one for temporary files, decides what a durable commit costs. Every figure is of calls
-//! whose answers are checked.
+//! The directory, by default the one for temporary files, decides the cost of a durable commit.
+//! Every figure is of calls whose answers are checked.
 #![expect(clippy::print_stdout, reason = "the figures are its output")]
 
 use std::path::PathBuf;
@@ -13,11 +14,12 @@ use simhash::Fingerprint;
 
 const DEFAULT_N: u64 = 1_000_000;
 const BATCH: u64 = 1_000;
-/// Single durable insertions that are timed.
+/// The number of single durable insertions that are timed.
 const SINGLES: u64 = 1_000;
 const QUERIES: u64 = 200_000;
 
-/// How documents are named. The order of ids is the order of a B-tree's keys: appended to it, or anywhere in it.
+/// The naming of documents. The order of ids is the order of a B-tree's keys: each appended, or
+/// anywhere in it.
 #[derive(Clone, Copy, Debug)]
 enum Ids {
     Ascending,
@@ -115,7 +117,8 @@ fn open(uri: &str) -> Index {
         .expect("an index")
 }
 
-/// Calls `step` with the number of what is done so far, until `total` are done; it returns how many more are.
+/// Calls `step` with the number of steps done so far until `total` are done; `step` returns the
+/// number of new ones.
 fn per_second(total: u64, mut step: impl FnMut(u64) -> u64) -> f64 {
     let start = Instant::now();
     let mut done = 0;

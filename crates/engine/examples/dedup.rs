@@ -1,4 +1,4 @@
-//! Drops near-duplicates from lines of text: what is near to none before it goes to stdout.
+//! Drops near-duplicates from lines of text: a line that is near to no earlier one goes to stdout.
 #![expect(clippy::disallowed_methods, reason = "an example is no program that is installed")]
 
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (n, line) in (1..).zip(io::stdin().lines()) {
         let line = line?;
         let text = Text::new(DocumentId::new(format!("line {n}"))?, &line);
-        // One text is a batch of one here; a program with many gives them together.
+        // One text is a batch here; a program with many texts gives them together.
         if !matches!(engine.insert_if_new(&[text])?[..], [Outcome::Duplicate(_)]) {
             writeln!(out, "{line}")?;
         }

@@ -1,4 +1,4 @@
-//! Which documents of a corpus are near to one another, and which hang together by steps of that.
+//! Near pairs of a corpus, and the clusters that such pairs connect.
 //!
 //! ```
 //! use pigeonhole_engine::clusters::{Groups, Join, NoTexts};
@@ -29,12 +29,13 @@ use self::crowds::Crowds;
 pub use self::groups::Groups;
 pub use self::texts::{NoTexts, RunTexts, Texts, TextsInMemory};
 
-/// Finds which of the documents at hand are near to one another, as an index would.
+/// Finds the near pairs among documents at hand, as an index would.
 ///
-/// A group is crowded where one of its buckets has more than [`CROWD_MIN`] groups. Every two that share a bucket are compared,
-/// unless both are crowded: a crowded one is compared with at most [`COMPARED_MAX`] of the crowded ones before it, those
-/// that promise most by their signatures; how many groups that concerns is told. So time and output are linear in the number
-/// of documents.
+/// A group is crowded if one of its buckets has more than [`CROWD_MIN`] groups. Every two groups of
+/// a bucket are compared, unless both are crowded. A crowded group is compared with at most
+/// [`COMPARED_MAX`] earlier crowded ones, the most promising by their signatures;
+/// [`Compared::n_bounded`] is the number of crowded groups. Time and output are therefore linear in
+/// the number of documents.
 #[derive(Clone, Debug)]
 pub struct Join {
     kind: SketchKind,
@@ -45,20 +46,20 @@ pub struct Join {
 /// Two groups that are near.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The one with the lesser number.
+    /// The group with the lesser number.
     pub first: usize,
-    /// The other one.
+    /// The other group.
     pub second: usize,
-    /// How near.
+    /// The nearness of the two.
     pub nearness: Nearness,
 }
 
-/// What was compared.
+/// Counts of a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compared {
     /// Pairs of groups whose signatures were compared to decide, or of documents.
     pub n_pairs: u64,
-    /// Groups that shared a bucket with so many others that not all of them were compared.
+    /// Groups in crowded buckets, which were not compared with all others there.
     pub n_bounded: usize,
 }
 
@@ -73,7 +74,8 @@ pub struct Parts {
     documents: Vec<(u32, u32)>,
 }
 
-/// Trees of nodes, each of which hangs together (Galler and Fischer, "An improved equivalence algorithm", CACM 1964).
+/// A union-find structure over nodes (Galler and Fischer, "An improved equivalence algorithm", CACM
+/// 1964).
 #[derive(Clone, Debug)]
 pub struct Forest {
     /// A root is its own parent.
@@ -81,7 +83,7 @@ pub struct Forest {
 }
 
 impl Join {
-    /// By the kind of an index and its rule.
+    /// Makes a join by the kind of an index and its rule.
     #[must_use]
     pub fn of(index: &Index) -> Self {
         Self { kind: index.kind().clone(), rule: index.rule(), crowd_min: CROWD_MIN }
@@ -93,11 +95,12 @@ impl Join {
         &self.rule
     }
 
-    /// Calls `visit` once for each pair of different groups that are near, always in the same order. A pair is counted over
-    /// its texts where the rule counts and both are at hand, and only if its signatures say that it is worth that.
+    /// Calls `visit` once for each pair of different near groups, always in the same order. A pair
+    /// is counted over its texts if the rule counts, both texts are at hand, and the signatures
+    /// make a count worth while.
     ///
     /// # Errors
-    /// Those of reading texts, and of `visit`.
+    /// A failure to read texts, or of `visit`.
     pub fn pairs<E: From<index::Error>>(
         &self,
         groups: &Groups<'_>,
@@ -120,8 +123,9 @@ impl Join {
         outcome.map(|()| Compared { n_pairs, n_bounded })
     }
 
-    /// Calls `visit` once for each pair of documents that are near, by their positions, the lesser first: those of
-    /// [`pairs`](Self::pairs) for all members of two groups, and every two of one group, which are m (m - 1) / 2 of m copies.
+    /// Calls `visit` once for each pair of documents that are near, by their positions, the lesser
+    /// first: all members of two [near groups](Self::pairs), and every two of one group, which are
+    /// m (m - 1) / 2 of m copies.
     ///
     /// # Errors
     /// As [`pairs`](Self::pairs).
@@ -153,21 +157,21 @@ impl Join {
         Ok(Compared { n_pairs: compared.n_pairs + n_same, ..compared })
     }
 
-    /// How near two members of a group are. Their signatures are equal, and so are the digests of their numbers
-    /// where they have some: `1000` is no copy of `10000`.
+    /// The nearness of two members of a group. Their signatures are equal, and so are the digests
+    /// of their numbers, if there are some: `1000` is no copy of `10000`.
     #[must_use]
     pub fn nearness_of_copies(&self, groups: &Groups<'_>, group: usize) -> Nearness {
         let signature =
             groups.features(group).signature.as_ref().filter(|_| self.rule.min_similarity.is_some());
         Nearness {
-            // Without texts equal signatures are an estimate.
+            // Without texts, equal signatures are an estimate.
             exact: signature.is_some() && self.rule.counter.is_some(),
             numbers_differ: signature.and_then(Signature::numbers).map(|_| false),
             ..Nearness::same(signature.is_some())
         }
     }
 
-    /// How near two groups are, if they are, given that they met.
+    /// The nearness of two groups of one bucket; `None` if far.
     fn confirm(
         &self,
         groups: &Groups<'_>,
@@ -191,11 +195,11 @@ impl Join {
         Ok([a?, b?])
     }
 
-    /// How near two groups are, whether they are near or not: by count where that is possible, else by their signatures, else by
-    /// their simhashes.
+    /// The nearness of two groups, near or not: by count where possible, else by their signatures,
+    /// else by their simhashes.
     ///
     /// # Errors
-    /// Those of reading texts.
+    /// A failure to read texts.
     pub fn nearness(
         &self,
         groups: &Groups<'_>,
@@ -211,8 +215,8 @@ impl Join {
         Ok(self.rule.measure((a, of_a.as_ref()), (b, of_b.as_ref())))
     }
 
-    /// Calls `visit` once for each pair that is to be compared, the lesser number first. Says how many groups not all
-    /// were found for.
+    /// Calls `visit` once for each pair to compare, the lesser number first. Returns the number of
+    /// crowded groups.
     fn propose(
         &self,
         groups: &Groups<'_>,
@@ -225,17 +229,17 @@ impl Join {
         Ok(buckets.n_crowded())
     }
 
-    /// Parts documents into those that can be reached from one another, in the order of their first documents. Says of how
-    /// many groups not all others were compared, as [`pairs`](Self::pairs) does.
+    /// Partitions documents into connected sets, in the order of their first documents. Also
+    /// returns the number of crowded groups, as [`pairs`](Self::pairs) does.
     ///
     /// The pairs are not held. Fewer than 2^32 documents.
     ///
     /// # Errors
-    /// Those of reading texts.
+    /// A failure to read texts.
     pub fn components(&self, groups: &Groups<'_>, texts: &dyn Texts) -> Result<(Parts, usize)> {
         let mut forest = Forest::new(groups.len());
         let n_bounded = self.propose(groups, &mut |first, second| {
-            // What hangs together already need not be confirmed.
+            // A pair that is connected already need not be confirmed.
             if forest.root(first) != forest.root(second)
                 && self.confirm(groups, texts, first, second)?.is_some()
             {
@@ -261,14 +265,14 @@ impl Join {
 }
 
 impl Parts {
-    /// From pairs of a part's label and a document, each document once.
+    /// Makes parts from pairs of a part's label and a document, each document once.
     #[must_use]
     pub fn new(mut documents: Vec<(u32, u32)>) -> Self {
         documents.sort_unstable();
         Self { documents }
     }
 
-    /// Each with its documents ascending, in the order of their labels.
+    /// The parts in the order of their labels, each with its documents ascending.
     pub fn iter(&self) -> impl Iterator<Item = Vec<u32>> {
         let parts = self.documents.chunk_by(|a, b| a.0 == b.0).filter(|part| part.len() > 1);
         parts.map(|part| part.iter().map(|&(_, document)| document).collect())
@@ -276,20 +280,20 @@ impl Parts {
 }
 
 impl Forest {
-    /// `n` nodes, fewer than 2^32, of which none hangs together with another.
+    /// Makes `n` separate nodes, fewer than 2^32.
     #[must_use]
     pub fn new(n: usize) -> Self {
         Self { parents: (0..n as u32).collect() }
     }
 
-    /// Makes one tree of the trees of two nodes, both below `n`; false where it was one already.
+    /// Joins the trees of two nodes, both below `n`; returns false if they were one already.
     pub fn connect(&mut self, a: usize, b: usize) -> bool {
         let [a, b] = [a, b].map(|node| self.root(node));
         self.parents[a.max(b)] = a.min(b) as u32;
         a != b
     }
 
-    /// The node that stands for the tree of `node`.
+    /// The root of the tree of `node`.
     fn root(&mut self, mut node: usize) -> usize {
         while self.parents[node] as usize != node {
             let parent = self.parents[node] as usize;

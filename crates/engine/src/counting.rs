@@ -1,4 +1,4 @@
-//! Counts of what two texts have in common, as the verdicts of an index stand on them.
+//! Exact counts over two texts, on which the verdicts of an index stand.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -9,10 +9,10 @@ use features::{NormalForm, Recipe};
 use index::{CountTexts, Counter, Text};
 use minhash::Comparison;
 
-/// The n-grams of texts that were counted last stay for a while, up to so many bytes in each thread.
+/// Bytes of recently counted texts and their n-grams that each thread keeps.
 const CACHE_BYTES_MAX: usize = 8 << 20;
 
-/// At most so many texts of them.
+/// The number of recently counted texts that each thread keeps.
 const CACHED_MAX: usize = 64;
 
 /// Counts n-grams of texts in one normal form.
@@ -28,8 +28,8 @@ static COUNTERS: [NGrams; 3] = [
     NGrams { name: "n-grams 2, folded", form: NormalForm { version: 2, fold_diacritics: true } },
 ];
 
-/// The way to count of an index with this recipe that keeps texts; `None` for a recipe of another version, by which no text
-/// can be compared.
+/// The counter of an index that keeps texts and has this recipe; `None` for a recipe of another
+/// version, by which no text can be compared.
 #[must_use]
 pub fn counter(recipe: &BTreeMap<String, String>) -> Option<Counter> {
     let form = Recipe::from_fields(recipe).ok()?.normal_form();
@@ -37,7 +37,7 @@ pub fn counter(recipe: &BTreeMap<String, String>) -> Option<Counter> {
     Some(Counter::new(counter))
 }
 
-/// The n-grams of a text that is as it was given, or reduced by a sketcher of the same form.
+/// The n-grams of a text in its given form, or reduced by a sketcher of the same form.
 pub(crate) fn grams(sketcher: &mut TextSketcher, text: &Text) -> Grams {
     if text.is_reduced() { sketcher.grams_of_reduced(text) } else { sketcher.grams(text) }
 }
@@ -71,7 +71,7 @@ impl CountTexts for NGrams {
     }
 }
 
-/// The texts that were counted last, the latest first.
+/// The texts counted last, the latest first.
 #[derive(Default)]
 struct Cache {
     sketcher: TextSketcher,
@@ -129,7 +129,7 @@ mod tests {
         assert!(cache.latest.len() > 2, "texts that are met again are found");
     }
 
-    /// An index counts in the form that it was made with.
+    /// An index counts in the form of its recipe.
     #[test]
     fn each_form_counts_its_own_way() {
         let similarity = |recipe: Recipe, a: &str, b: &str| {

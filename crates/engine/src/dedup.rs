@@ -1,8 +1,9 @@
-//! Which documents of a run stay: the store's insert-if-new, one document after another, and what is about the run alone: an
-//! id that it has kept already.
+//! The choice of the documents kept by a run: the store's insert-if-new, one document after
+//! another, and the ids kept by this run already.
 //!
-//! Nothing here reads files, writes them or holds a text. In what order documents come is the caller's to say: that of a
-//! corpus, or the best first, so that every dropped one is near to a kept one that is at least as good.
+//! Nothing here reads files, writes files or holds a text. The caller sets the order: the order of
+//! a corpus, or the best first, which makes each dropped document near to a kept one at least as
+//! good.
 
 mod known_ids;
 
@@ -20,45 +21,45 @@ use crate::counting::grams;
 
 pub use self::known_ids::{Foreseen, KnownIds};
 
-/// What becomes of a document.
+/// The decision on a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It stays, if only because it has no features.
+    /// The document stays; one without features always does.
     Kept,
-    /// It is dropped.
+    /// The document is dropped.
     Duplicate {
-        /// Its own.
+        /// The fingerprint of the dropped document.
         fingerprint: Fingerprint,
-        /// What it is dropped for.
+        /// The document for which it is dropped.
         of: Original,
     },
 }
 
-/// Of which document another is a near-duplicate.
+/// The document of which another is a near-duplicate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Original {
-    /// Its name.
+    /// The id.
     pub id: DocumentId,
-    /// That under which it was found.
+    /// The fingerprint under which it was found.
     pub fingerprint: Fingerprint,
-    /// How near the two are.
+    /// The nearness of the two documents.
     pub nearness: Nearness,
-    /// Whether this run has kept it, and not one before.
+    /// True if this run kept the document, false if an earlier run did.
     pub in_this_run: bool,
 }
 
-/// A document about which it has not been decided.
+/// A document to decide about.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
-    /// Its name.
+    /// The id.
     pub id: &'a DocumentId,
-    /// `None` where its text has no features; then there is nothing to drop it for.
+    /// `None` if the text has no features; such a document is never dropped.
     pub features: Option<&'a Features>,
-    /// Where it came from, if that is known.
+    /// The origin of the text, if known.
     pub source: Option<&'a Source>,
 }
 
-/// The documents that a run has kept so far, by which it decides about the next.
+/// The documents kept by a run so far, against which the next ones are decided.
 ///
 /// ```
 /// use pigeonhole_engine::dedup::{Candidate, Kept, Verdict};
@@ -84,53 +85,54 @@ pub struct Candidate<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Kept {
     known_ids: KnownIds,
-    /// The form in which texts are compared that come under one id.
+    /// The form in which texts under one id are compared.
     form: NormalForm,
     hashes: HashMap<DocumentId, Hashes>,
 }
 
-/// What is held of a kept document, to know it when it comes again.
+/// Hashes of a kept document, which recognize another arrival of the same document.
 #[derive(Clone, Copy, Debug)]
 struct Hashes {
-    /// None where it had none.
+    /// `None` if the document had no features.
     features: Option<NonZeroU64>,
-    /// None where the text was not at hand.
+    /// `None` if the text was not at hand.
     text: Option<NonZeroU64>,
 }
 
 impl Kept {
-    /// Nothing kept yet, by a run to which an id of an earlier one means this.
+    /// Makes an empty set. `known_ids` sets the meaning of an id from an earlier run.
     #[must_use]
     pub fn new(known_ids: KnownIds) -> Self {
         Self { known_ids, ..Self::default() }
     }
 
-    /// The same, which takes texts for the same where an index with this recipe does.
+    /// The same set, which compares texts in the normal form of this recipe.
     #[must_use]
     pub fn with_recipe(self, recipe: &BTreeMap<String, String>) -> Self {
         Self { form: Recipe::from_fields(recipe).map_or(self.form, |recipe| recipe.normal_form()), ..self }
     }
 
-    /// What an id means that the index has from an earlier run.
+    /// The meaning of an id from an earlier run.
     #[must_use]
     pub fn known_ids(&self) -> KnownIds {
         self.known_ids
     }
 
-    /// Notes what was kept before, which must be in the index.
+    /// Notes a document kept before, which must be in the index.
     pub fn note(&mut self, id: DocumentId, features: Option<&Features>) {
         let text = features.and_then(|features| features.text.as_ref());
         let hashes = Hashes { features: features.map(hash), text: text.map(|text| hash(&**text)) };
         self.hashes.insert(id, hashes);
     }
 
-    /// Decides about documents, each before those after it, and takes into the index what is kept. `None` is for one whose
-    /// id stands for another text that is kept: one with other features or, where texts are at hand, one that is another in
-    /// normal form, also where the same n-grams and numbers make it up.
+    /// Decides about documents, each before the later ones, and inserts the kept ones into the
+    /// index. `None` means a rejected document: another text was kept under its id. Another text
+    /// has other features or, where texts are at hand, another normal form, even one made of the
+    /// same n-grams and numbers.
     ///
     /// # Errors
-    /// Those of the store. What was kept before the failure is in the index, and a later call of this run may find it there
-    /// as a document of an earlier one.
+    /// The errors of the store. Documents kept before the failure are in the index, and a later
+    /// call of this run may find them there as documents of an earlier run.
     pub fn decide(
         &mut self,
         index: &Index,
@@ -148,14 +150,16 @@ impl Kept {
         Ok(verdicts)
     }
 
-    /// As [`decide`](Self::decide), where `insert_if_new` makes the call of the store, as [`KnownIds`] does: it is
-    /// given those whose ids this run has not kept, takes in those that are new, and answers for each that has features
-    /// with the document that keeps it out. `texts` reads texts of the index; it is asked for those of records that come again
-    /// with the same features and other bytes. No id may be among the candidates twice ([`batch_len`]): what its second
-    /// use stands for is known only once its first has been decided.
+    /// As [`decide`](Self::decide), with the calls of the store made by the caller. `insert_if_new`
+    /// works as [`KnownIds`] does: takes the candidates whose ids this run has not kept, inserts
+    /// the new ones, and answers for each candidate with features with the document that keeps the
+    /// candidate out. `texts` reads texts of the index, for records that come again with the same
+    /// features and other bytes. No id may be among the candidates twice ([`batch_len`]): the
+    /// decision on the first use settles the meaning of the second.
     ///
     /// # Errors
-    /// Those of `texts` and `insert_if_new`, and `Internal` where that answers for fewer documents than it was given.
+    /// The errors of `texts` and `insert_if_new`, and `Internal` if `insert_if_new` answers for
+    /// fewer documents than given.
     pub fn decide_batch<'a, E: From<Error>>(
         &mut self,
         candidates: impl Iterator<Item = Candidate<'a>> + Clone,
@@ -166,7 +170,7 @@ impl Kept {
         let is_new = |candidate: &Candidate<'_>| !self.hashes.contains_key(candidate.id);
         let new: Vec<_> = candidates.clone().filter(is_new).collect();
         let nearest = insert_if_new(&new)?;
-        // One may be dropped for a document that comes after it.
+        // A document may be dropped for one that comes after it.
         let with_features = new.iter().filter_map(|new| Some((new.id, new.features?)));
         let kept_now: HashMap<&DocumentId, &Features> =
             with_features.zip(&nearest).filter_map(|(new, near)| near.is_none().then_some(new)).collect();
@@ -190,7 +194,7 @@ impl Kept {
                     Some(Verdict::Duplicate { fingerprint, of })
                 }
                 (Some(_), _) => None,
-                // Nothing to compare it by, so nothing to drop it for.
+                // A document without features cannot be compared, so it stays.
                 (None, None) => Some(Verdict::Kept),
                 (None, Some(features)) => {
                     let found = nearest.next().ok_or_else(known_ids::too_few)?;
@@ -215,10 +219,11 @@ impl Kept {
 }
 
 impl Kept {
-    /// The ids of records that come again with the features that were kept under their ids, but with other texts: their
-    /// sets are equal, as those of `a b a` and `a b` are.
+    /// The ids of records that come again with the kept features but with another text: their sets
+    /// are equal, as the sets of `a b a` and `a b` are.
     ///
-    /// Only where the bytes differ the text that was kept is read. Where it is not in the index any more, it is another one.
+    /// The kept text is read only if the bytes differ. A text no longer in the index counts as
+    /// another one.
     fn other_texts<'a, E>(
         &self,
         candidates: impl Iterator<Item = Candidate<'a>>,
@@ -251,14 +256,15 @@ impl Kept {
     }
 }
 
-/// Equal for what is equal, in every process.
+/// A hash that is equal for equal values, in every process.
 fn hash(hashed: &(impl Hash + ?Sized)) -> NonZeroU64 {
     let mut hasher = DefaultHasher::new();
     hashed.hash(&mut hasher);
     NonZeroU64::new(hasher.finish()).unwrap_or(NonZeroU64::MIN)
 }
 
-/// How many of these come before the first id that comes again, and before `n_max`: about so many can be decided at once.
+/// The length of the prefix in which no id comes twice, at most `n_max`: a batch that can be
+/// decided at once.
 pub fn batch_len<'a>(ids: impl IntoIterator<Item = &'a DocumentId>, n_max: usize) -> usize {
     let mut seen = HashSet::new();
     ids.into_iter().take(n_max).take_while(|&id| seen.insert(id)).count()
@@ -301,7 +307,7 @@ mod tests {
         let expected =
             ["kept", "1 a true", "0 a true", "another text", "kept", "another text", "kept", "another text"];
         assert!(shown.eq(expected));
-        // Against what an earlier run has kept.
+        // Decided against the documents of an earlier run.
         let verdicts = Kept::default().decide(&index, &[of(&b, Some(0xfe << 40))]).unwrap();
         assert!(
             matches!(&verdicts[..], [Some(Verdict::Duplicate { of, .. })] if of.id == old && !of.in_this_run)
@@ -311,7 +317,7 @@ mod tests {
     /// As sets `1000` is `10000`, and `a b a` is `a b`.
     #[test]
     fn a_text_of_the_same_sets_is_another_text_under_the_same_id() {
-        // A simhash counts how often a word comes.
+        // A simhash would tell the texts apart, because it counts how often a word comes.
         let options = crate::Options { profile: Some(index::Profile::Minhash), ..crate::Options::default() };
         let engine = crate::Engine::open("memory:", &options).unwrap();
         let part = "The ferry to the island leaves at noon. ".repeat(2);

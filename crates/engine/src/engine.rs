@@ -1,4 +1,4 @@
-//! An index with its recipe: what is done with texts.
+//! An open index with its recipe: the calls that take texts.
 
 use std::convert::Infallible;
 use std::io;
@@ -26,34 +26,34 @@ pub struct Engine {
 /// A text under its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text<'a> {
-    /// Its name.
+    /// The id of the document.
     pub id: DocumentId,
-    /// What it says.
+    /// The content of the document.
     pub text: &'a str,
-    /// Where it came from, if that is known.
+    /// The origin of the text, if known.
     pub source: Option<Source>,
 }
 
 impl<'a> Text<'a> {
-    /// A text of no known source.
+    /// Makes a text without a source.
     #[must_use]
     pub fn new(id: DocumentId, text: &'a str) -> Self {
         Self { id, text, source: None }
     }
 }
 
-/// What became of a text.
+/// The result of writing a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is in the index now.
+    /// The text is in the index now.
     Inserted,
     /// The id was there with the same features.
     Unchanged,
-    /// The id was there with other features, and has these now.
+    /// The id was there with other features; the index now holds the new ones.
     Replaced,
-    /// This one is near to it and was there before; the text was not taken in.
+    /// The text was not written: it is near to this document, which was there before.
     Duplicate(Match),
-    /// There is nothing in it to compare it by, so it is not in the index.
+    /// The text was not written: it has no features to compare.
     NoFeatures,
 }
 
@@ -74,17 +74,18 @@ fn spool_error(folder: &Path, error: io::Error) -> Error {
 }
 
 impl Engine {
-    /// Opens the index at `uri`, or creates it where the options allow, and builds what its recipe needs.
+    /// Opens the index at `uri`, or creates it where the options allow, and loads the parts needed
+    /// by the recipe.
     ///
     /// # Errors
-    /// [`OpenError::Recipe`] for a recipe that cannot be followed, before anything is made; [`OpenError::Index`] for an
-    /// index that differs from what the options insist on, or cannot be opened or made; [`OpenError::StoredRecipe`] for
-    /// one whose recipe needs other dictionaries.
+    /// [`OpenError::Recipe`] for an invalid recipe, before anything is made; [`OpenError::Index`]
+    /// for an index unlike the options, or a failure to open or make the index;
+    /// [`OpenError::StoredRecipe`] for an index whose recipe needs other dictionaries.
     pub fn open(uri: &str, options: &Options) -> Result<Self, OpenError> {
         Self::open_with(uri, options, |store| store)
     }
 
-    /// As [`open`](Self::open), with something around the store.
+    /// As [`open`](Self::open), with the store wrapped by `around`.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -100,8 +101,8 @@ impl Engine {
             let of_place = place.capabilities().texts;
             let texts_default = if options.without_texts { TextKeeping::None } else { of_place };
             let options_of_place = OpenOptions { mode, texts_default, ..open_options.clone() };
-            // Options that cannot be are refused before anything is created for them. An index that is there may be
-            // what a new one would not be by default.
+            // Invalid options are refused before anything is created for them. An existing index
+            // may differ from the defaults of a new one.
             if mode == Mode::CreateIfMissing {
                 options_of_place.new_metadata()?;
             }
@@ -129,7 +130,7 @@ impl Engine {
         Ok(Self { was_made, n_threads, ..engine })
     }
 
-    /// The engine over an index that is open already.
+    /// Makes an engine over an open index.
     ///
     /// # Errors
     /// Where the recipe of the index is no recipe of this version, or needs other dictionaries.
@@ -141,25 +142,27 @@ impl Engine {
         Ok(Self { index, extractor, n_threads, was_made: false })
     }
 
-    /// Whether there was no index and a new one was made; of two that open it at once both may say so.
+    /// Returns true if there was no index and a new one was made. Two engines that open the same
+    /// new index at once may both return true.
     #[must_use]
     pub fn was_made(&self) -> bool {
         self.was_made
     }
 
-    /// The index.
+    /// The open index.
     #[must_use]
     pub fn index(&self) -> &Index {
         &self.index
     }
 
-    /// How texts become features of the index.
+    /// The extractor that makes features for the index.
     #[must_use]
     pub fn extractor(&self) -> &Extractor {
         &self.extractor
     }
 
-    /// The same engine, whose index also drops documents by how much of them another contains.
+    /// The same engine, whose index also drops a document if another one contains at least this
+    /// share of it.
     ///
     /// # Errors
     /// As [`Index::containing`].
@@ -167,8 +170,8 @@ impl Engine {
         Ok(Self { index: self.index.containing(share)?, ..self })
     }
 
-    /// The same engine over an index in memory that hides the own one: writes leave the store as it
-    /// is. See [`Index::overlaid`].
+    /// The same engine over an index in memory that hides the stored one: writes leave the store
+    /// unchanged. See [`Index::overlaid`].
     #[must_use]
     pub fn overlaid(self) -> Self {
         Self { index: self.index.overlaid(), ..self }
@@ -194,17 +197,18 @@ impl Engine {
         }
     }
 
-    /// Writes texts in their order, whatever is near to them: see [`Store::insert`].
+    /// Writes texts in their order, even near-duplicates: see [`Store::insert`].
     ///
     /// # Errors
-    /// Those of the store. Of more than [`MAX_BATCH`] texts those of earlier batches are written then.
+    /// The errors of the store. Of more than [`MAX_BATCH`] texts the earlier batches are written
+    /// then.
     pub fn insert(&self, texts: &[Text<'_>]) -> index::Result<Vec<Outcome>> {
         self.write(texts, |documents| self.index.insert(documents))
     }
 
-    /// Writes those texts that nothing in the index is near to, later ones meeting earlier ones: see
-    /// [`Store::insert_if_new`]. In an index that was empty, what is not [`Outcome::Duplicate`] is the corpus without its
-    /// near-duplicates.
+    /// Writes each text to which nothing in the index is near, in order; later texts meet earlier
+    /// ones: see [`Store::insert_if_new`]. If the index was empty, all texts but the
+    /// [`Outcome::Duplicate`] ones are the corpus without its near-duplicates.
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
@@ -212,11 +216,11 @@ impl Engine {
         self.write(texts, |documents| self.index.insert_if_new(documents))
     }
 
-    /// What is near to each text by the index's rule: the nearest `limit`, and how many there are; `None` where a text
-    /// has no features.
+    /// Finds the neighbours of each text by the rule of the index: the nearest `limit`, and the
+    /// number of all. `None` for a text without features.
     ///
     /// # Errors
-    /// Those of the store.
+    /// The errors of the store.
     pub fn query(&self, texts: &[&str], limit: usize) -> index::Result<Vec<Option<Neighbours>>> {
         let features = self.features(texts);
         let has_features: Vec<bool> = features.iter().map(Option::is_some).collect();

@@ -1,4 +1,4 @@
-//! Why an engine cannot be opened.
+//! Errors of opening an engine.
 
 use std::fmt;
 
@@ -6,24 +6,25 @@ use features::RecipeError;
 
 use crate::shown;
 
-/// What kept an index from being opened with its recipe. Calls of an open engine fail with the errors of the store.
+/// The reason for which an index was not opened with its recipe. Calls of an open engine fail with
+/// the errors of the store.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
     /// The recipe of the options cannot be followed. Nothing was opened or made.
     Recipe(RecipeError),
-    /// The store or the index; its kind says what to do about it.
+    /// The store or the index failed; the kind of `source` tells the remedy.
     Index {
-        /// Where it was looked for.
+        /// The URL that was opened.
         uri: String,
-        /// Why it cannot be opened or made.
+        /// The failure to open or make the index.
         source: index::Error,
     },
     /// The recipe of the index cannot be followed with the dictionaries of the options.
     StoredRecipe {
-        /// Where the index is.
+        /// The URL of the index.
         uri: String,
-        /// What its recipe lacks.
+        /// The fault of the recipe.
         source: RecipeError,
     },
 }

@@ -1,4 +1,4 @@
-//! From a text to what it is filed and compared by.
+//! The way from a text to the features by which it is filed and compared.
 
 use std::sync::LazyLock;
 
@@ -6,8 +6,8 @@ use features::shingles::TextSketcher;
 use features::{Dictionaries, Fingerprinter, NormalForm, Recipe, RecipeError, Scratch};
 use index::{Features, Metadata, Profile, Text, TextKeeping};
 
-/// Makes the features that documents of an index have: a simhash, a signature or both. Share it between threads; give each
-/// thread [`Buffers`] of its own.
+/// Makes the features of documents: a simhash, a signature or both. Threads share one extractor;
+/// each thread needs [`Buffers`] of its own.
 #[derive(Debug)]
 pub struct Extractor {
     fingerprinter: LazyLock<Fingerprinter, Build>,
@@ -19,20 +19,20 @@ pub struct Extractor {
     texts: Texts,
 }
 
-/// Says which text features carry.
+/// The text that features carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Texts {
-    /// None: nothing is counted.
+    /// No text: nothing is counted.
     None,
     /// The text as it was given.
     Given,
-    /// The characters of it that are compared.
+    /// The characters of the text that are compared.
     Reduced,
 }
 
 type Build = Box<dyn FnOnce() -> Fingerprinter + Send>;
 
-/// Buffers that one thread uses again for every text.
+/// Buffers that a thread reuses for every text.
 #[derive(Default)]
 pub struct Buffers {
     words: Scratch,
@@ -40,20 +40,20 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Empty buffers.
+    /// Makes empty buffers.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Those of the fingerprinter.
+    /// The buffers of the fingerprinter.
     pub fn words(&mut self) -> &mut Scratch {
         &mut self.words
     }
 }
 
 impl From<Fingerprinter> for Extractor {
-    /// Simhashes alone.
+    /// Makes an extractor of simhashes alone.
     fn from(fingerprinter: Fingerprinter) -> Self {
         let recipe = fingerprinter.recipe();
         let (form, key) = (recipe.normal_form(), recipe.ngram_key());
@@ -75,21 +75,22 @@ fn built(fingerprinter: Fingerprinter) -> LazyLock<Fingerprinter, Build> {
 }
 
 impl Extractor {
-    /// What an index needs, by the simhashes of its recipe.
+    /// Makes the extractor of an index, with a fingerprinter of the index's recipe.
     #[must_use]
     pub fn new(fingerprinter: Fingerprinter, metadata: &Metadata) -> Self {
         let recipe = fingerprinter.recipe().clone();
         Self::over(built(fingerprinter), &recipe, metadata)
     }
 
-    /// The same, by its recipe and these dictionaries. Where an index files by n-grams alone, jieba's dictionary and
-    /// idf are read when [`fingerprinter`](Self::fingerprinter) is first called.
+    /// As [`new`](Self::new), with a fingerprinter made from the index's recipe and these
+    /// dictionaries. For an index that files by n-grams alone, jieba's dictionary and idf are read
+    /// at the first call of [`fingerprinter`](Self::fingerprinter).
     ///
     /// # Errors
     /// Where the recipe is no recipe of this version, or needs other dictionaries.
     pub fn of_index(metadata: &Metadata, dictionaries: &Dictionaries) -> Result<Self, RecipeError> {
         let recipe = Recipe::from_fields(&metadata.recipe)?;
-        // What comes with the program is whole; what a user gave is read now, as that may fail.
+        // Built-in dictionaries are intact; a user's files are read now, because reading may fail.
         if metadata.kind.files_by_simhash() || *dictionaries != Dictionaries::default() {
             return Ok(Self::new(Fingerprinter::new(recipe, dictionaries)?, metadata));
         }
@@ -114,33 +115,33 @@ impl Extractor {
         }
     }
 
-    /// The same, for an index whose texts are counted and never shown: features carry the
-    /// characters that are compared, which are made for the signature already.
+    /// The same extractor for an index whose texts are counted and never shown: features carry the
+    /// compared characters, which the signature needs anyway.
     #[must_use]
     pub fn with_reduced_texts(self) -> Self {
         Self { texts: if self.texts == Texts::None { Texts::None } else { Texts::Reduced }, ..self }
     }
 
-    /// The normal form that texts are compared in.
+    /// The normal form in which texts are compared.
     #[must_use]
     pub fn form(&self) -> NormalForm {
         self.form
     }
 
-    /// How simhashes are made.
+    /// The fingerprinter, which makes the simhashes.
     #[must_use]
     pub fn fingerprinter(&self) -> &Fingerprinter {
         &self.fingerprinter
     }
 
-    /// The features of a text, or `None` of one by which it would never be found: of white space only, and in an index that
-    /// files by simhashes alone of one without words.
+    /// Makes the features of a text. `None` for a text beyond the reach of any search: one of white
+    /// space alone, and, in an index filed by simhashes alone, one without words.
     #[must_use]
     pub fn features(&self, buffers: &mut Buffers, text: &str) -> Option<Features> {
         let Buffers { words, ngrams } = buffers;
         let ngrams = self.signs.then(|| {
             let ngrams = ngrams.get_or_insert_default();
-            // The buffers may have been another index's.
+            // Another index may have used the buffers.
             ngrams.set_form(self.form);
             ngrams.set_key(self.key);
             ngrams
@@ -157,7 +158,7 @@ impl Extractor {
         if self.profile == Profile::Classic {
             simhash?;
         }
-        // What has words has n-grams.
+        // A text with words has n-grams.
         (simhash.is_some() || signature.is_some()).then(|| Features {
             simhash,
             signature,
@@ -165,7 +166,7 @@ impl Extractor {
         })
     }
 
-    /// The text that the features of a text carry, which were made last in these buffers.
+    /// The text that the features carry, from the buffers of the last signature.
     fn text(&self, Buffers { ngrams, .. }: &Buffers, text: &str) -> Option<Text> {
         let reduced = match self.texts {
             Texts::None => return None,
@@ -209,7 +210,8 @@ mod tests {
                     .collect(),
             });
             assert_eq!(made, expected, "{profile} {verify:?}");
-            // An index of version 1 of the recipe keeps its normal form, also in buffers that another index used.
+            // An index of version 1 of the recipe keeps its normal form, even in buffers that
+            // another index used.
             let recipe_default = Recipe { version: 1, ..Recipe::default() }.fields();
             let first = OpenOptions { recipe_default, ..options.clone() }.new_metadata().unwrap();
             let first = Extractor::of_index(&first, &Dictionaries::default()).unwrap();
@@ -225,7 +227,7 @@ mod tests {
                 assert_eq!(new, TextSketcher::default().signature(text).filter(|_| new.is_some()));
                 assert!(old.is_none() || old != new, "one has a digest of its numbers");
             }
-            // The seed reaches n-grams, and so does a secret key, which no other index has.
+            // The seed and the secret key, which no other index has, both reach the n-grams.
             if verify.is_none() {
                 let seeded = Recipe { seed: 7, ..Recipe::default() }.fields();
                 let seeded = OpenOptions { recipe_default: seeded, ..options.clone() };
@@ -239,7 +241,7 @@ mod tests {
                 let differ = |a: usize| made[a + 1..].iter().all(|b| *b != made[a]);
                 assert!(made.len() == 4 && (0..4).all(differ), "{profile}");
             }
-            // Also where no document needs it.
+            // The fingerprinter works even where no document needs it.
             assert!(extractor.fingerprinter().fingerprint(texts[0]).is_some());
         }
     }

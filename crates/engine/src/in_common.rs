@@ -1,20 +1,21 @@
-//! What two texts or documents have in common: exactly where both are texts, else by their signatures.
+//! Comparisons of two texts or documents: exact where both texts are at hand, else by signatures.
 
 use features::shingles::{Grams, TextSketcher};
 use features::{NormalForm, numbers};
 use index::Features;
 use minhash::{Basis, Comparison, Signature};
 
-/// What two documents share, by what is stored of them; none where one of them has no signature, or one is short and
-/// the other long.
+/// Compares two documents by their signatures. `None` if one has no signature, or if one is short
+/// and the other long.
 #[must_use]
 pub fn by_signatures(a: &Features, b: &Features) -> Option<Comparison> {
     let (a, b) = a.signature.as_ref().zip(b.signature.as_ref())?;
     Some(Signature::compare(a, b)).filter(|compared| compared.basis != Basis::NoCommonKind)
 }
 
-/// The similarity of two texts in a normal form, and the share of each that is in the other, counted. The basis is
-/// [`NoCommonKind`](Basis::NoCommonKind) where one is so much longer that no index takes the two for near.
+/// Counts the similarity of two texts in a normal form, and the share of each text in the other.
+/// The basis is [`NoCommonKind`](Basis::NoCommonKind) if the lengths differ too much for any index
+/// to take the two for near.
 #[must_use]
 pub fn by_texts(form: NormalForm, a: &str, b: &str) -> Comparison {
     let mut sketcher = TextSketcher::new(form);
@@ -22,7 +23,7 @@ pub fn by_texts(form: NormalForm, a: &str, b: &str) -> Comparison {
     Grams::compare(&a, &b)
 }
 
-/// Says whether two texts have other [numbers], or in another order.
+/// Returns true if two texts have different [numbers], or the same ones in a different order.
 #[must_use]
 pub fn numbers_differ(a: &str, b: &str) -> bool {
     numbers::digest(a) != numbers::digest(b)
@@ -34,7 +35,7 @@ mod tests {
 
     use super::*;
 
-    /// The sets do not see it, and that is why it is said.
+    /// The sets of n-grams are equal here, so only the numbers tell.
     #[test]
     fn a_digit_that_is_doubled_is_another_number() {
         let [a, b] = ["the fine is 1000", "the fine is 10000"];
@@ -42,7 +43,7 @@ mod tests {
         assert!(numbers_differ(a, b) && !numbers_differ(a, "THE FINE IS 1,000"));
     }
 
-    /// Also where the one is so much longer that no index would compare the two.
+    /// Shares are counted even if the lengths differ too much for any index to compare the two.
     #[test]
     fn what_is_contained_is_told() {
         let part = "The harbour office closes at noon on Fridays.";

@@ -1,17 +1,19 @@
-//! All pairs of near documents of an index, once each, from its cells in their order: those of a bucket are neighbours, so one
-//! pass over them meets every pair that a search would.
+//! All pairs of near documents of an index, once each, from its cells in order. The cells of a
+//! bucket are neighbours: one pass meets every pair of a search.
 //!
-//! In a bucket those cells propose each other whose bits are near. Of these the documents are read, and they decide: a cell
-//! that their record does not confirm leads nowhere, and a pair that meets in several buckets counts in the
-//! [first](Rule::first_shared) alone. So no pair has to be remembered, and parts of an index can be joined apart from each other,
-//! wherever no bucket is cut.
+//! Cells of a bucket propose each other if their bits are near. The documents of a proposed pair
+//! are read, and decide: a cell not confirmed by its document leads nowhere, and a pair that meets
+//! in several buckets counts in the [first](Rule::first_shared) alone. Therefore no pair has to be
+//! remembered, and parts of an index can be joined separately if no bucket is cut.
 //!
-//! Where the index keeps texts, those of a pair that is worth a count are read, many in one call, and it is counted.
+//! If the index keeps texts, the texts of pairs worth a count are read, many in one call, and the
+//! pairs are counted.
 //!
-//! Memory is bounded: by [`BLOCK_CELLS`] cells twice in each thread, and their documents, and 256 MB
-//! for documents and 64 MB for texts that were looked up, as near ones meet again in other buckets. A bucket with more is written to a file first,
-//! and each block of it is held against all that come after it. Time is that of reading the cells, plus m² comparisons of 64 bits
-//! for a bucket of m.
+//! Memory is bounded: each thread holds [`BLOCK_CELLS`] cells twice, with their documents; all
+//! threads share 256 MB of recently read documents and 64 MB of texts, as near ones meet again in
+//! other buckets. A bucket with more cells is written to a file first, and each block of the file
+//! is compared with all later ones. Time is spent on reading the cells, and on m² comparisons of 64
+//! bits for a bucket of m.
 
 mod crowd;
 mod shelf;
@@ -31,10 +33,11 @@ use self::crowd::Crowd;
 use self::shelf::{Kept, Shelf};
 use self::texts::{KeptTexts, Waiting};
 
-/// So many cells of one bucket are held against each other at a time.
+/// The number of cells of one bucket that are compared with each other at a time.
 pub const BLOCK_CELLS: usize = MAX_BATCH;
 
-/// Makes empty files for what memory should not hold. They are read and written, and not needed after the join.
+/// Makes empty files for data too large for memory. A join reads and writes them, and leaves them
+/// useless.
 pub type Scratch<'a> = &'a dyn Fn() -> io::Result<File>;
 
 /// Finds the near pairs of an index, in any number of threads.
@@ -53,14 +56,14 @@ pub struct NearPair<'a> {
     pub a: &'a DocumentId,
     /// The other one.
     pub b: &'a DocumentId,
-    /// How near they are.
+    /// The nearness of the two.
     pub nearness: Nearness,
 }
 
-/// What a join has gone through.
+/// Counts of a join.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Joined {
-    /// Row keys.
+    /// Distinct row keys read.
     pub n_rows: u64,
     /// Pairs of cells whose documents were compared.
     pub n_candidates: u64,
@@ -77,7 +80,7 @@ impl std::ops::AddAssign for Joined {
 }
 
 impl<'a> CellJoin<'a> {
-    /// By a rule that is the index's own, or a narrower one.
+    /// Makes a join by the index's own rule, or a narrower one.
     ///
     /// # Errors
     /// See [`Index::check_rule`].
@@ -86,11 +89,12 @@ impl<'a> CellJoin<'a> {
         Ok(Self { index, rule, block: BLOCK_CELLS, kept: Kept::default(), texts: KeptTexts::default() })
     }
 
-    /// Calls `visit` for each near pair that counts in a bucket of these cells, always in the same order for the same cells. They
-    /// come in pages of any length, ascending, and of a bucket all or none; one that comes twice in a row counts once.
+    /// Calls `visit` for each near pair that counts in a bucket of these cells, always in the same
+    /// order for the same cells. The cells come ascending, in pages of any length, and all cells of
+    /// a bucket or none; a cell twice in a row counts once.
     ///
     /// # Errors
-    /// Those of the pages, of reading documents, of scratch files, and of `visit`.
+    /// The errors of the pages, of reading documents, of scratch files, and of `visit`.
     pub fn run<E: From<index::Error> + From<io::Error>>(
         &self,
         pages: impl Iterator<Item = Result<Vec<Cell>, E>>,
@@ -122,12 +126,12 @@ struct Work<'a, 'v, E> {
     join: &'a CellJoin<'a>,
     scratch: Scratch<'v>,
     visit: &'v mut dyn FnMut(NearPair<'_>) -> Result<(), E>,
-    /// Of the last cell.
+    /// The row of the last cell.
     row: Option<RowKey>,
-    /// The cells so far of its bucket; of a crowd the last one.
+    /// The cells so far of the current bucket; for a crowd only the last one.
     run: Vec<Cell>,
     crowd: Option<Crowd>,
-    /// Of buckets that are over, the cells that are near another one: they are looked up together.
+    /// Cells of finished buckets with a near one in their bucket, to be looked up together.
     pending: Vec<Vec<Cell>>,
     n_pending: usize,
     joined: Joined,
@@ -146,7 +150,7 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
         }
         if let Some(crowd) = &mut self.crowd {
             crowd.push(&cell)?;
-            // The last one stays, to be compared with the next.
+            // The last cell stays, to be compared with the next.
             self.run.clear();
         } else if self.run.len() == self.join.block {
             let mut crowd = Crowd::new((self.scratch)()?);
@@ -176,7 +180,7 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
         if self.n_pending >= self.join.block { self.judge_pending() } else { Ok(()) }
     }
 
-    /// What the cells of the run propose, if there are several.
+    /// The meeting of the cells of the run, if there are several.
     fn meeting(&self) -> Option<Meeting<'_>> {
         let [first, _, ..] = &self.run[..] else { return None };
         Some(Meeting::new(self.join, first))
@@ -201,7 +205,7 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
         Ok(())
     }
 
-    /// Holds each block of a crowd against itself, and against all pages that come after it.
+    /// Compares each block of a crowd with itself, and with all pages after it.
     fn judge_crowd(&mut self, mut crowd: Crowd) -> Result<(), E> {
         let join = self.join;
         let mut start = crowd.start()?;
@@ -254,7 +258,7 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
         }
     }
 
-    /// Decides about a cell and all on the other side that are near it.
+    /// Decides about a cell and all near ones on the other side.
     fn judge<'c>(
         &mut self,
         meeting: &Meeting<'_>,
@@ -273,7 +277,8 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
             let nearness =
                 match rule.glance_at(of_other.features(), sketch.features(), rule.counter.is_some()) {
                     Glance::Far => continue,
-                    // Of what is not counted the shares are those of the sides that are told.
+                    // Uncounted shares are in the order of the arguments; the pair is told with the
+                    // lesser id first.
                     Glance::Near(nearness) if cell.id < other.id => Some(nearness.turned()),
                     Glance::Near(nearness) => Some(nearness),
                     Glance::Worth { .. } => None,
@@ -286,7 +291,7 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
         Ok(())
     }
 
-    /// Counts what waits, and tells of what is near.
+    /// Counts the waiting pairs, and visits the near ones.
     fn settle(&mut self, waiting: &mut Waiting<'_>) -> Result<(), E> {
         let Self { join, visit, joined, .. } = self;
         waiting.settle(join.index, &join.rule, &join.texts, &mut |a, b, nearness| {
@@ -296,20 +301,20 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
     }
 }
 
-/// Cells of a bucket, and of as many the sketches that are filed there now.
+/// Cells of a bucket, each with its sketch if the document is still filed there.
 struct Side<'s, 'c>(&'c [Cell], &'s [Option<&'c Sketch>]);
 
-/// Which cells of a bucket propose each other.
+/// The rule by which cells of a bucket propose each other.
 struct Meeting<'a> {
     join: &'a CellJoin<'a>,
     family: Family,
     bucket: BucketKey,
-    /// In how many bits they differ at most.
+    /// The greatest number of bits in which near cells differ.
     n_bits_max: u32,
 }
 
 impl<'a> Meeting<'a> {
-    /// In the bucket of a cell.
+    /// The meeting in the bucket of a cell.
     fn new(join: &'a CellJoin<'a>, Cell { row, .. }: &Cell) -> Self {
         let family = join.index.kind().family(row.flag);
         let n_bits_max = join.rule.within(family).as_bits();
@@ -319,11 +324,11 @@ impl<'a> Meeting<'a> {
     fn proposes(&self, one: &Cell, other: &Cell) -> bool {
         (one.row.fingerprint.0 ^ other.row.fingerprint.0).count_ones() <= self.n_bits_max
             && one.id != other.id
-            // Of signatures only the documents can tell.
+            // For signatures only the documents tell if they met in an earlier bucket.
             && !(self.family == Family::Simhash && self.join.index.kind().meet_earlier(one.row, other.row))
     }
 
-    /// Sets what is near another one.
+    /// Marks the cells that are near another one.
     fn mark(&self, cells: &[Cell], near: &mut [bool]) {
         for at in 1..cells.len() {
             for before in 0..at {
@@ -334,7 +339,7 @@ impl<'a> Meeting<'a> {
         }
     }
 
-    /// Sets what is near one of the other side.
+    /// Marks the cells that are near one of the other side.
     fn mark_between(&self, cells: &[Cell], near: &mut [bool], others: &[Cell], near_others: &mut [bool]) {
         for (other, near_other) in others.iter().zip(near_others) {
             for (cell, near) in cells.iter().zip(near.iter_mut()) {

@@ -1,9 +1,11 @@
-//! Pigeonhole as a library: texts go in, near-duplicates come out, in whatever store a URL names.
+//! Pigeonhole as a library: finds near-duplicates among texts, with an index in any store named by
+//! a URL.
 //!
-//! An [`Engine`] is an index that is open, together with the recipe that its fingerprints are made by. Its calls block,
-//! take batches and answer in their order; share it between threads. What an index is and what a store promises is told
-//! in the crate `index`, how a text becomes a fingerprint in `features`. The three programs are this crate with a command
-//! line, a journal, or HTTP around it.
+//! An [`Engine`] is an open index together with the recipe of its fingerprints. Its calls block,
+//! take batches and answer in the order of the batch. Threads share one engine. The crate `index`
+//! describes an index and the promises of a store; `features` describes the way from a text to a
+//! fingerprint. The three programs are this crate with a command line, a journal, or HTTP around
+//! it.
 //!
 //! ```
 //! use pigeonhole_engine::index::DocumentId;
@@ -49,5 +51,5 @@ pub use options::Options;
 pub use pipeline::in_order;
 pub use spool::Spool;
 pub use uri::{StoreUri, decides_contained, local_path, open_index, outlives_process, shown, texts_default};
-/// What an engine takes and gives are the types of these.
+/// Crates whose types an engine takes and returns.
 pub use {features, index};

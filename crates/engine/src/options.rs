@@ -1,4 +1,4 @@
-//! How an engine is opened.
+//! Options for opening an engine.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -12,37 +12,45 @@ use simhash::Distance;
 
 use crate::OpenError;
 
-/// What a new index is made with, and what an existing one has to agree with. The default takes an index as it is, and
-/// makes one with the default recipe where there is none.
+/// Settings of a new index, with which an existing index must agree. The default opens an existing
+/// index as it is, and makes one with the default recipe if there is none.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What to do where there is no index.
+    /// The action where there is no index.
     pub mode: Mode,
     /// The name of the table scheme; for a new index the default is `5c2`.
     pub scheme: Option<String>,
-    /// The greatest distance of simhashes that propose a near-duplicate, in bits; for a new index the default is the scheme's.
+    /// The greatest distance of simhashes that propose a near-duplicate, in bits; for a new index
+    /// the default is the scheme's.
     pub max_distance: Option<Distance>,
-    /// What documents are filed by; for a new index the default is both simhashes and signatures.
+    /// The features that documents are filed by; for a new index the default is both simhashes and
+    /// signatures.
     pub profile: Option<Profile>,
-    /// Whether near-duplicates are confirmed by their signatures; in a new index they are, unless this is `Some(false)`.
+    /// Confirms near-duplicates by their signatures; a new index does, unless this is
+    /// `Some(false)`.
     pub verify: Option<bool>,
-    /// The least similarity of a near-duplicate that is confirmed; for a new index the default is .8.
+    /// The least similarity of a confirmed near-duplicate; for a new index the default is 0.8.
     pub min_similarity: Option<Similarity>,
-    /// Says whether texts are kept, by which similarities are counted; for a new index the default is its place's.
+    /// The form in which texts are kept for counting similarities; for a new index the default is
+    /// the place's.
     pub texts: Option<TextKeeping>,
-    /// Says that documents come without their texts, so that a new index keeps none unless `texts` asks for it.
+    /// True if documents come without their texts: a new index then keeps none unless `texts` says
+    /// so.
     pub without_texts: bool,
-    /// The folder for the texts of an index in memory, which are compressed in a file there; they stay in memory without it.
+    /// The folder for the texts of an index in memory, which go to a compressed file there. `None`
+    /// keeps the texts in memory.
     pub spool: Option<PathBuf>,
-    /// Says that documents with other numbers are other documents; in a new index they are not unless this is `Some(true)`.
+    /// Treats documents with different numbers as different documents; a new index does so only for
+    /// `Some(true)`.
     pub same_numbers: Option<bool>,
-    /// Says whether the index has a secret key for its signatures; for a new one it is drawn.
+    /// The use of a secret key for signatures, drawn at random for a new index.
     pub keyed: Option<bool>,
-    /// The key of a new index, where it is not to be drawn.
+    /// The key of a new index, instead of a random one.
     pub key: Option<Key>,
-    /// How long documents stay after their insertion; in a new index they stay for good unless this is set.
+    /// The time from insertion to expiry of documents; in a new index the default is no expiry.
     pub retain: Option<Retention>,
-    /// How far the clock may be ahead of the last write; without it a clock that is far ahead is warned of.
+    /// The limit by which the clock may be ahead of the last write; without it a clock far ahead
+    /// only causes a warning.
     pub clock_ahead_max: Option<Duration>,
     /// The recipe of a new index.
     pub recipe: Recipe,
@@ -50,14 +58,14 @@ pub struct Options {
     pub insisted: BTreeMap<String, String>,
     /// The dictionaries that a recipe may name.
     pub dictionaries: Dictionaries,
-    /// How long calls wait for a server that has answered before; two minutes unless this is set.
+    /// The longest wait of calls for a server that has answered before; the default is two minutes.
     pub patience: Option<Duration>,
-    /// Threads that make the features of texts; as many as the process has cores unless this is set.
+    /// The number of threads that make features; the default is the number of cores of the process.
     pub n_threads: Option<NonZeroUsize>,
 }
 
 impl Options {
-    /// Whether the recipe can be followed, found out before an index is made by it.
+    /// Checks the recipe, before an index is made.
     ///
     /// # Errors
     /// [`OpenError::Recipe`].
@@ -65,7 +73,7 @@ impl Options {
         Fingerprinter::check(&self.recipe, &self.dictionaries).map_err(OpenError::Recipe)
     }
 
-    /// What of them is for the index.
+    /// The part of the options that concerns the index.
     #[must_use]
     pub fn open_options(&self) -> OpenOptions {
         OpenOptions {

@@ -18,9 +18,9 @@ const CHUNK_TEXTS: usize = 64;
 /// Calls `work` with each chunk on one of `n_threads` threads, and `consume` with the results in
 /// the order of the chunks, on the calling thread.
 ///
-/// Each thread works with a state of its own, which `start` makes: buffers, mostly. One more thread
-/// makes the iterator and takes the chunks from it; reading and work overlap. `consume` sees how far the
-/// work is, and an error from it ends the work.
+/// `start` makes the state of a thread: buffers, mostly. One more thread makes the iterator and
+/// takes the chunks, for reading and work to overlap. `consume` sees the progress; an error of
+/// `consume` ends the work.
 ///
 /// # Errors
 /// The first error of `consume`. The iterator may still wait for its next chunk then, and is left
@@ -36,11 +36,12 @@ pub fn in_order<C: Send + 'static, I: Iterator<Item = C>, S, R: Send + 'static, 
     mut consume: impl FnMut(R) -> Result<(), E>,
 ) -> Result<(), E> {
     let n_threads = n_threads.max(1);
-    // Each chunk travels twice: itself to a thread that is free, and, in the order of the input, the
-    // end of a channel on which its result will come.
+    // Each chunk goes to a free thread. In the order of the input, the receiver of its result goes
+    // to the caller.
     let (to_threads, waiting) = bounded::<(C, Sender<R>)>(n_threads);
     let (to_caller, in_order) = bounded::<Receiver<R>>(n_threads * CHUNKS_PER_THREAD);
-    // Not in the scope: it may wait for input that never comes, and an error must not wait with it.
+    // The reader is not in the scope: it may wait for input that never comes, and an error must not
+    // wait with it.
     let reader = thread::spawn(move || {
         for chunk in chunks() {
             let (done, result) = bounded(1);
@@ -68,14 +69,14 @@ pub fn in_order<C: Send + 'static, I: Iterator<Item = C>, S, R: Send + 'static, 
         drop(waiting);
         let mut outcome = Ok(());
         for result in &in_order {
-            // Without a result its thread has panicked, which comes up below.
+            // A missing result means a panic in its thread, which is resumed below.
             let Ok(result) = result.recv() else { break };
             outcome = consume(result);
             if outcome.is_err() {
                 break;
             }
         }
-        // The threads before this one end once their results have no receiver.
+        // The reader and the workers end at their next send, since no receiver is left.
         drop(in_order);
         for thread in threads {
             if let Err(payload) = thread.join() {
@@ -93,8 +94,8 @@ pub fn in_order<C: Send + 'static, I: Iterator<Item = C>, S, R: Send + 'static, 
 
 impl Extractor {
     /// Makes the features of `texts` on `n_threads` threads, and calls `consume` with parts of
-    /// `texts` and their features, in order. `consume` sees how far the work is, and an error from
-    /// it ends the work.
+    /// `texts` and their features, in order. `consume` sees the progress; an error from it ends the
+    /// work.
     ///
     /// # Errors
     /// The first error of `consume`.

@@ -1,4 +1,4 @@
-//! Texts of a run, compressed in a file that is gone when the run ends, however it ends.
+//! Texts of a run, compressed in a file that is gone when the run ends, for any reason.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -10,10 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use index::{Error, Result, Text, TextPlace};
 
-/// Long texts are compressed alone or a few together, so that reading one costs little.
+/// The bytes of a block of long texts: one or a few texts, since a read decompresses the whole
+/// block.
 const BLOCK_BYTES: usize = 32 << 10;
 
-/// Short ones are compressed together, since each alone hardly shrinks.
+/// The bytes of a block of short texts, which hardly shrink alone.
 const SHORT_BLOCK_BYTES: usize = 128 << 10;
 
 /// Texts of fewer bytes than this on average are short.
@@ -22,33 +23,33 @@ const SHORT_MEAN: usize = 1 << 10;
 /// Zstandard's level for long texts: a third of the time of level 1 for a tenth less compression.
 const LEVEL: i32 = -3;
 
-/// The level for short ones.
+/// Zstandard's level for short texts.
 const SHORT_LEVEL: i32 = 2;
 
-/// Blocks that were read last stay for a while, up to so many bytes, twice.
+/// Bytes of recently read blocks that each of the two generations keeps.
 const CACHED_BLOCK_BYTES: usize = 2 << 20;
 
-/// Texts that were read last do too.
+/// The number of recently read texts that are kept.
 const CACHED_TEXTS_MAX: usize = 64;
 const CACHED_BYTES_MAX: usize = 4 << 20;
 
-/// Texts by their numbers, in a file without a name: the system frees it when the process ends.
+/// Texts by their numbers, in a file without a name, which the system frees when the process ends.
 ///
-/// Memory: 8 bytes a number, a block that is not full yet, and some megabytes of what was read last.
+/// Memory: 8 bytes a number, the open block, and some megabytes of recently read texts.
 pub struct Spool {
     file: File,
     compressor: zstd::bulk::Compressor<'static>,
-    /// Where each text is, by its number.
+    /// The place of each text, by its number.
     places: Vec<Place>,
     blocks: Vec<Block>,
-    /// The texts of the block that is not full yet, one after another.
+    /// The texts of the open block, one after another.
     open: Vec<u8>,
     n_open: usize,
     read: Mutex<Read>,
     cached_block_bytes: usize,
 }
 
-/// The block of a text and where in it the text ends; it begins where the text before it ends.
+/// The block of a text and the offset of the text in the block.
 #[derive(Clone, Copy, Default)]
 struct Place {
     /// The number of the block from 1 on, 0 for no text.
@@ -62,20 +63,20 @@ struct Block {
     n_bytes: u32,
 }
 
-/// What was read last.
+/// Recently read blocks and texts.
 #[derive(Default)]
 struct Read {
     decompressor: Option<zstd::bulk::Decompressor<'static>>,
-    /// When these are full they become the old ones, and what was in those is forgotten.
+    /// The young generation. When full it replaces the old one, which is forgotten.
     blocks: HashMap<u32, Arc<[u8]>>,
     n_block_bytes: usize,
     old_blocks: HashMap<u32, Arc<[u8]>>,
-    /// The latest first.
+    /// Texts, the latest first.
     texts: VecDeque<(u64, Text)>,
 }
 
 impl Spool {
-    /// An empty spool in a folder.
+    /// Makes an empty spool in a folder.
     ///
     /// # Errors
     /// Where no file can be made there.
@@ -92,13 +93,13 @@ impl Spool {
         })
     }
 
-    /// The same with room for so many bytes of texts that were read last.
+    /// The same spool with room for `n_bytes` of recently read blocks.
     #[must_use]
     pub fn caching(self, n_bytes: usize) -> Self {
         Self { cached_block_bytes: n_bytes / 2, ..self }
     }
 
-    /// Bytes of its file.
+    /// The bytes of the file.
     #[must_use]
     pub fn n_bytes(&self) -> u64 {
         self.blocks.last().map_or(0, |last| last.offset + u64::from(last.n_stored))
@@ -129,7 +130,7 @@ impl Spool {
         let block = u32::try_from(self.blocks.len() + 1).map_err(io::Error::other)?;
         let from = u32::try_from(self.open.len()).map_err(io::Error::other)?;
         self.places[at] = Place { block, from };
-        // The form and the length stand before the text, since what follows it may be forgotten.
+        // The form and the length precede the text, so no later text is needed to find its end.
         let len = u32::try_from(text.len()).map_err(io::Error::other)?;
         self.open.push(text.is_reduced().into());
         self.open.extend_from_slice(&len.to_be_bytes());

@@ -1,4 +1,4 @@
-//! From a URL to the place it names. A new store is one more line here, and a crate of its own.
+//! Places by URL: a table of the stores, one crate each.
 
 use std::fmt;
 use std::ops::Deref;
@@ -10,20 +10,20 @@ use index::{Error, Index, MemoryUri, Mode, OpenOptions, Place, Result, TextKeepi
 
 use crate::counter;
 
-/// Schemes of URLs by which other programs ask Sentinel.
+/// Schemes by which other programs ask Sentinel.
 const SENTINELS: [&str; 4] = ["sentinel", "redis-sentinel", "redis+sentinel", "rediss+sentinel"];
 
 /// A store that a URL can name.
 struct Backend {
-    /// What the URL begins with, up to the colon.
+    /// The part of the URL before the colon.
     scheme: &'static str,
-    /// How to write it, for people.
+    /// A template of the URL, for messages.
     usage: &'static str,
-    /// Reads what comes after the colon.
+    /// Parses the part after the colon.
     parse: fn(&str) -> Result<Arc<dyn Place>>,
 }
 
-/// All that this build can open.
+/// The stores in this build.
 const BACKENDS: &[Backend] = &[
     #[cfg(feature = "embedded")]
     Backend {
@@ -61,7 +61,7 @@ fn parse<P: Place + FromStr<Err = Error> + 'static>(rest: &str) -> Result<Arc<dy
     Ok(Arc::new(rest.parse::<P>()?))
 }
 
-/// Where an index is, in whatever store: a [`Place`] that was read from a URL.
+/// The place of an index in any store: a [`Place`] parsed from a URL.
 #[derive(Clone, Debug)]
 pub struct StoreUri(Arc<dyn Place>);
 
@@ -73,7 +73,7 @@ impl FromStr for StoreUri {
         if let Some(backend) = BACKENDS.iter().find(|backend| uri.contains(':') && backend.scheme == scheme) {
             return match (backend.parse)(rest) {
                 Ok(place) => Ok(Self(place)),
-                // What is said of a bad one may hold it.
+                // The error of a bad URL may quote the password.
                 Err(error) => match shown(uri).split_once(':') {
                     Some((_, shown)) if shown != rest => (backend.parse)(shown).map(Self),
                     _ => Err(error),
@@ -114,7 +114,7 @@ impl fmt::Display for StoreUri {
     }
 }
 
-/// The URL as it may be shown: what stands before `@` may be a password.
+/// The URL without its credentials: the part before `@` may be a password.
 #[must_use]
 pub fn shown(uri: &str) -> String {
     match (uri.split_once("://"), uri.rsplit_once('@')) {
@@ -125,38 +125,40 @@ pub fn shown(uri: &str) -> String {
     }
 }
 
-/// The directory of this machine that holds the index at `uri`, where one does.
+/// The local directory that holds the index at `uri`, if there is one.
 #[must_use]
 pub fn local_path(uri: &str) -> Option<PathBuf> {
     uri.parse::<StoreUri>().ok()?.capabilities().local_path.map(Path::to_owned)
 }
 
-/// Says whether a new index at `uri` keeps texts unless it is told.
+/// The text keeping of a new index at `uri` unless an option sets it.
 #[must_use]
 pub fn texts_default(uri: &str) -> TextKeeping {
     uri.parse::<StoreUri>().map_or(TextKeeping::None, |place| place.capabilities().texts)
 }
 
-/// Whether an index at `uri` can decide by what is contained in a document: see [`Index::containing`].
+/// Returns true if an index at `uri` can drop a document that another one contains: see
+/// [`Index::containing`].
 #[must_use]
 pub fn decides_contained(uri: &str) -> bool {
     uri.parse::<StoreUri>().is_ok_and(|place| place.capabilities().contained)
 }
 
-/// Whether an index at `uri` is there when this process has ended.
+/// Returns true if an index at `uri` outlives this process.
 #[must_use]
 pub fn outlives_process(uri: &str) -> bool {
     uri.parse::<StoreUri>().is_ok_and(|place| place.capabilities().outlives_process)
 }
 
-/// Opens the index at `uri`, or creates it where `options` allow, for who needs no fingerprinter.
+/// Opens the index at `uri`, or creates it where `options` allow, for callers without a
+/// fingerprinter.
 ///
 /// # Errors
-/// `Mismatch` for an index that differs from what `options` insist on, naming the fields; `NotFound` where there is none
-/// and it may not be made; and those of the store.
+/// `Mismatch` for an index unlike `options`, naming the fields; `NotFound` for a missing index that
+/// may not be made; and the errors of the store.
 pub fn open_index(uri: &str, options: &OpenOptions) -> Result<Index> {
     let uri: StoreUri = uri.parse()?;
-    // Options that cannot be are refused before anything is created for them.
+    // Invalid options are refused before anything is created for them.
     if options.mode == Mode::CreateIfMissing {
         options.new_metadata()?;
     }

@@ -1,4 +1,4 @@
-//! An index describes itself, and is refused to who expects another.
+//! An index describes itself, and refuses to open for a program that expects another.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use index::{DocumentId, ErrorKind, Mode, OpenOptions, Rule};
 use simhash::{Distance, Fingerprint};
 use tempfile::TempDir;
 
-/// In memory where there is such a place, because no test here is about losing power.
+/// A folder in memory if the system has one, because no test here is about losing power.
 fn directory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory for the test")
 }
@@ -51,7 +51,7 @@ fn what_is_not_said_is_taken_from_the_index() {
     index.insert(&[(DocumentId::new("a").unwrap(), Fingerprint(7))]).unwrap();
     let digest = index.digest().unwrap();
     drop(index);
-    // The defaults of a new index are nothing that is insisted on.
+    // The defaults of a new index are not demanded of an existing one.
     let default = fields(&[("segmenter", "words")]);
     for options in [
         OpenOptions { mode: Mode::MustExist, ..OpenOptions::default() },
@@ -138,7 +138,7 @@ fn a_file_and_somebody_elses_directory_are_refused() {
     pigeonhole_engine::open_index(&uri(directory.path()), &any).unwrap();
 }
 
-/// Nobody may make directories there, not even root.
+/// No user can make directories there, not even root.
 #[test]
 fn a_place_closed_to_us_is_refused() {
     if Path::new("/sys/kernel").exists() {
@@ -161,14 +161,14 @@ fn a_distance_that_the_index_would_not_find_is_refused() {
     let near = |max_distance| index.near(&[Fingerprint(0)], &Rule { max_distance, ..index.rule() }, 1);
     assert!(near(apart(2)).is_ok());
     assert_eq!(near(apart(3)).unwrap_err().kind(), ErrorKind::InvalidArgument);
-    // What is new is judged by the distance of the index too.
+    // New documents are judged by the distance of the index too.
     let documents =
         [("a", 0), ("b", 0b111)].map(|(id, bits)| (DocumentId::new(id).unwrap(), Fingerprint(bits)));
     let insertions = index.insert_if_new(&documents).unwrap();
     assert_eq!(insertions, [index::Insertion::Inserted, index::Insertion::Inserted]);
 }
 
-/// Equal contents give equal digests, whatever the store and the way there.
+/// Equal contents give equal digests, in every store and after any history.
 #[test]
 fn digests() {
     let directory = directory();

@@ -1,4 +1,4 @@
-//! An index finds what the similarity that it is made for promises, at every step of the bands.
+//! An index keeps the promise of its similarity, at every step of the bands.
 
 use index::{DocumentId, Features, Index, OpenOptions, Profile, Rule};
 use minhash::{FilingScheme, LONG_BINS, Signature, Similarity, Sketcher, hash_words};
@@ -31,8 +31,8 @@ fn features(pair: u64, from: u64, n: u64) -> Features {
     Features { signature: Some(signature), ..Features::default() }
 }
 
-/// How many of the pairs of sets of `n` elements, `shared` of them in common, are found, whatever
-/// is confirmed.
+/// The number of pairs that the index finds by `rule`, among pairs of sets of `n` elements with
+/// `shared` in common.
 fn found(index: &Index, name: &str, n: u64, shared: u64, rule: &Rule) -> u64 {
     let id = |pair: u64| DocumentId::new(format!("{name}{pair}")).expect("a valid id");
     let documents: Vec<_> = (0..N_PAIRS).map(|pair| (id(pair), features(pair, 0, n))).collect();
@@ -55,13 +55,13 @@ fn pairs_at_the_similarity_of_an_index_are_found() {
         for uri in ["memory:".to_owned(), format!("embedded:{}", path.display())] {
             let index = open(&uri, similarity);
             assert_eq!(index.kind().filing(), Some(FilingScheme::for_similarity(at(similarity))));
-            // All that was proposed is confirmed.
+            // A rule that confirms every proposal.
             let rule = Rule { min_similarity: Some(Similarity::ZERO), ..index.rule() };
             let n_found = found(&index, "a", n, shared, &rule);
             assert!(n_found >= N_PAIRS * 98 / 100, "{uri} {similarity}: {n_found} of {N_PAIRS}");
             assert!(index.kind().recall(at(shared as f64 / (2 * n - shared) as f64)) >= 0.99);
         }
-        // Opened again, the index says by itself how it is filed.
+        // Opened again, the index tells by itself how it files.
         let uri = format!("embedded:{}", path.display());
         let index = pigeonhole_engine::open_index(&uri, &OpenOptions::default()).expect("it is there");
         assert_eq!(index.kind().filing(), Some(FilingScheme::for_similarity(at(similarity))));
@@ -70,7 +70,7 @@ fn pairs_at_the_similarity_of_an_index_are_found() {
     }
 }
 
-/// A similarity below the index's own is answered, with the share of the pairs that the index says.
+/// A similarity below the index's own is answered, with the share of pairs that the index states.
 #[test]
 fn below_its_similarity_an_index_finds_the_share_that_it_says() {
     let index = open("memory:", 0.9);
@@ -82,14 +82,14 @@ fn below_its_similarity_an_index_finds_the_share_that_it_says() {
     assert!(index.near(&[features(0, 0, 9)], &Rule { min_similarity: None, ..rule }, 9).is_err());
 }
 
-/// At 1 a document has one key, and the same is found, of long texts and short ones.
+/// At 1 a document has one key, and the index finds the same, among long texts and short ones.
 #[test]
 fn at_1_the_same_is_found_by_one_key() {
     let index = open("memory:", 1.0);
     assert_eq!(index.kind().n_keys(), 1);
     for (name, n) in [("long", 300), ("short", 20)] {
         assert_eq!(found(&index, name, n, n, &index.rule()), N_PAIRS, "{name}");
-        // Of long texts that differ in a few elements of hundreds signatures may be equal.
+        // Long texts that differ in a few elements of hundreds may have equal signatures.
         assert_eq!(found(&index, "other", n + 9, n - 9, &index.rule()), 0, "{name}");
     }
     assert!((0.0..=0.0).contains(&index.kind().recall(at(0.999))));

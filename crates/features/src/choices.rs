@@ -45,8 +45,8 @@ impl Choices {
         .with_dictionaries(dictionaries)
     }
 
-    /// The chosen fields by their names, those of dictionaries among them: a stored recipe must agree
-    /// with them.
+    /// The chosen fields by their names, with the fields of dictionaries: a stored recipe must
+    /// agree with them.
     #[must_use]
     pub fn fields(&self, dictionaries: &Dictionaries) -> BTreeMap<String, String> {
         let chosen = [

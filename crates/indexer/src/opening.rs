@@ -66,7 +66,8 @@ pub(crate) fn open_existing(uri: &str, insisted: BTreeMap<String, String>) -> an
     engine::open_index(uri, &options).with_context(|| format!("failed to open index `{uri}`"))
 }
 
-/// The end of the line about a new index: says if the index keeps texts, which its readers can read.
+/// The end of the line about a new index: says if the index keeps texts, which its readers can
+/// read.
 pub(crate) fn about_texts(new: &Metadata) -> &'static str {
     match (new.texts, new.min_similarity) {
         (TextKeeping::Zstd, _) => "; it keeps the texts of its documents, --texts none leaves them out",
@@ -186,8 +187,8 @@ impl StoreOptions {
         }
     }
 
-    /// Begins a bulk load into the index at `uri`, or into a new one, and builds the extractor of its
-    /// recipe.
+    /// Begins a bulk load into the index at `uri`, or into a new one, and builds the extractor of
+    /// its recipe.
     pub(crate) fn load(&self, uri: &str) -> anyhow::Result<(BulkLoad, Extractor)> {
         let options = self.at(Mode::CreateIfMissing);
         options.check()?;

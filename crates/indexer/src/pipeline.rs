@@ -3,15 +3,16 @@
 //! A document has a name for each step of its way:
 //!
 //! ```text
-//! RawRecord      bytes of one record, as a reader cut them out of a file    corpus, the reading thread
+//! RawRecord      bytes of one record in a file                     corpus, the reading thread
 //!     ▼
-//! Record         what it says: id, text, source, rank                       corpus, a fingerprinting thread
+//! Record         its fields: id, text, source, rank                corpus, a fingerprinting thread
 //!     ▼
-//! Fingerprinted  that, and its features; without the text, unless asked     here, the same thread; or the record's own, by given
+//! Fingerprinted  the record with features, and the text on         here, the same thread; the
+//!                request                                           record's own features: given
 //!     ▼
-//! Item           that, with its place in the input and its line             here; job hands it to a command's Sink
+//! Item           the document with its place and its line          here; job hands it to a Sink
 //!     ▼
-//! NewDocument    id, features and source, for a call of the store           index, with all further names
+//! NewDocument    id, features and source, for a call of the store  index, with all further names
 //! ```
 
 use std::sync::Arc;
@@ -27,76 +28,79 @@ use crate::short_texts::SHORT;
 
 /// The work on each record.
 pub(crate) struct Pipeline<'a> {
-    /// Without it documents have no features: the command knows those.
+    /// `None` if the command has the features already; the documents then carry none.
     pub(crate) extractor: Option<&'a Extractor>,
     pub(crate) fields: &'a Fields,
     pub(crate) n_threads: usize,
     pub(crate) wanted: Wanted,
-    /// Where records bring their features along: what the index needs of them. Nothing is made of their texts then.
+    /// The features that the index needs of records that bring their own. Nothing is made of the
+    /// texts then.
     pub(crate) needs: Option<&'a Needs>,
-    /// Records of no other part count.
+    /// The part of the records that count.
     pub(crate) shard: Option<Shard>,
 }
 
-/// What a command needs of a record beside its features.
+/// The needs of a command beside the features of a record.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wanted {
-    /// How many columns of the beginning of the text, to show it.
+    /// The columns of the excerpt from the beginning of the text.
     pub(crate) excerpt_columns: usize,
     /// The line that stands for the record in an output.
     pub(crate) lines: bool,
     /// The text itself.
     pub(crate) texts: bool,
-    /// Its distinct terms, in place of a fingerprint.
+    /// The distinct terms, in place of a fingerprint.
     pub(crate) terms: bool,
-    /// Whether the text is a short one.
+    /// True if short texts are to be told apart.
     pub(crate) is_short: bool,
 }
 
-/// The documents of a chunk, and what was to be one, in order.
+/// The records of a chunk, in order.
 pub(crate) struct Batch {
     pub(crate) origin: Arc<Origin>,
     pub(crate) records: Vec<Outcome>,
-    /// What was read and holds no document: answers of servers that are no pages.
+    /// Records without a document: answers of servers that are no pages.
     pub(crate) n_no_documents: u64,
 }
 
-/// What became of one record.
+/// The result of one record.
 pub(crate) struct Outcome {
     pub(crate) number: u64,
-    /// Where the input goes on after it.
+    /// The position in the input after the record.
     pub(crate) position: Position,
-    /// The error is why it was rejected.
+    /// The document, or the reason for its rejection.
     pub(crate) item: Result<Item, String>,
 }
 
-/// A document on its way through a command, and where it was read.
+/// A document on its way through a command, with its place in the input.
 pub(crate) struct Item {
     pub(crate) origin: Arc<Origin>,
-    /// Which of the inputs that is.
+    /// The number of the input.
     pub(crate) n_file: usize,
     pub(crate) number: u64,
-    /// What stands for it in an output; empty where none was asked for.
+    /// The line for an output; empty if not requested.
     pub(crate) line: Box<[u8]>,
     pub(crate) document: Fingerprinted,
 }
 
-/// A document: what its record says, and what its text gives. What is held of it until the end of a run, too.
+/// A document: the fields of its record and the features of its text. A run may hold it until its
+/// end.
 pub(crate) struct Fingerprinted {
     pub(crate) id: DocumentId,
-    /// `None` where the text has no features, and where none was to be made.
+    /// `None` if the text has no features, or none were to be made.
     pub(crate) features: Option<Features>,
-    /// Where the document came from, if the record or the command line says so.
+    /// The origin of the document, by the record or the command line.
     pub(crate) source: Option<Source>,
     pub(crate) n_text_bytes: usize,
-    /// Whether it has fewer than [`SHORT`] characters; false where that was not asked for.
+    /// True if the text has fewer than [`SHORT`] characters; false if that was not requested.
     pub(crate) is_short: bool,
     pub(crate) rank: Rank,
-    /// The beginning of the text, on one line; empty where none was asked for.
+    /// The beginning of the text, on one line; empty if not requested.
     pub(crate) excerpt: Box<str>,
-    /// Empty where it was not asked for.
+    /// Empty if not requested.
     pub(crate) text: Box<str>,
-    /// Each distinct term, and a line feed after it, which is in none; empty where they were not asked for.
+    /// The distinct terms, each followed by a line feed; no term contains one. Empty if not
+    /// requested.
     pub(crate) terms: Box<str>,
 }
 
@@ -125,7 +129,7 @@ impl Pipeline<'_> {
             let is_other = |shard: Shard| match &record {
                 Ok((_, Some(record))) => !shard.holds(record.id.as_str()),
                 Ok((_, None)) => true,
-                // It has no id, so its place must do, which all workers call the same.
+                // A record without an id is known by its place, which is the same for all workers.
                 Err(_) => !shard.holds(&format!("{}:{number}", chunk.origin.stem())),
             };
             if self.shard.is_some_and(is_other) {
@@ -137,7 +141,7 @@ impl Pipeline<'_> {
                 Ok((raw, Some(record))) => {
                     let made = caught(|| self.document(buffers, raw, record));
                     if made.is_err() {
-                        // It is half filled.
+                        // The buffers are half filled.
                         *buffers = Buffers::new();
                     }
                     made.and_then(|made| made).map(|(line, document)| Item {
@@ -155,7 +159,7 @@ impl Pipeline<'_> {
         Batch { origin: Arc::clone(&chunk.origin), records, n_no_documents }
     }
 
-    /// What a record gives, and the line that stands for it; the error is why it gives nothing.
+    /// The document and the line of a record; the error is the reason for which there is none.
     fn document(
         &self,
         buffers: &mut Buffers,
@@ -202,7 +206,8 @@ mod tests {
 
     use super::*;
 
-    /// A panic in the work on one record ended the program with 101, and a round of `collect` with it, for ever.
+    /// A panic in the work on one record once ended the program with 101, and every round of
+    /// `collect` with it.
     #[test]
     fn a_panic_costs_one_record() {
         let (segmenter, weights) = (Segmenter::Words, Weights::Uniform);

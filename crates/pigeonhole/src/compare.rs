@@ -27,13 +27,13 @@ pub(crate) struct Args {
     /// Decide as this index does, for example embedded:./news-index [default: as a new index does]
     #[arg(long, value_name = "URL", help_heading = "Index")]
     store: Option<String>,
-    /// How similar near-duplicates are at least, .5 to 1 [default: what the index asks for, 0.8 without one]
+    /// Least similarity of near-duplicates, .5 to 1 [default: that of the index, 0.8 without one]
     #[arg(long, value_name = "SHARE", value_parser = program::flags::parse_similarity, help_heading = "Index")]
     min_similarity: Option<Similarity>,
     /// Show the bits in which the simhashes differ, too, and the heaviest terms, which decide them
     #[arg(long)]
     why: bool,
-    /// How many terms --why shows, the heaviest first
+    /// Number of terms that --why shows, the heaviest first
     #[arg(long, value_name = "N", default_value_t = 15)]
     terms: usize,
     #[command(flatten)]

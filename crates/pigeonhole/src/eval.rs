@@ -43,14 +43,16 @@ pub(crate) struct Args {
     records: RecordArgs,
     #[command(flatten)]
     ids: IdArgs,
-    /// Only indexes of this profile; may be given several times [default: full, minhash and classic]
+    /// Only indexes of this profile; may be given several times [default: full, minhash and
+    /// classic]
     #[arg(
         long,
         value_name = "PROFILE",
         value_parser = PossibleValuesParser::new(Profile::ALL.map(|(_, name)| name)).try_map(|name| name.parse::<Profile>())
     )]
     profile: Vec<Profile>,
-    /// Whether the indexes keep texts: zstd, by which similarities are counted, or none, by which they are estimated
+    /// Keep texts in the indexes: zstd, by which similarities are counted, or none, by which they
+    /// are estimated
     ///
     /// Given twice, each profile is evaluated both ways.
     #[arg(
@@ -61,40 +63,45 @@ pub(crate) struct Args {
         value_parser = PossibleValuesParser::new(TextKeeping::ALL.map(|(_, name)| name)).try_map(|name| name.parse::<TextKeeping>())
     )]
     texts: Vec<TextKeeping>,
-    /// Evaluate `classic --verify off` too, which takes all that simhashes propose for near-duplicates
+    /// Evaluate `classic --verify off` too, which takes all that simhashes propose for
+    /// near-duplicates
     #[arg(long)]
     unverified: bool,
     /// The least Jaccard similarity of near-duplicates, .5 to 1
     #[arg(long, value_name = "SHARE", default_value = MIN_SIMILARITY, value_parser = parse_similarity)]
     min_similarity: Similarity,
-    /// Evaluate so many documents, chosen at random [default: all, or as many as fit in half of the free memory]
+    /// Evaluate so many documents, chosen at random [default: all, or as many as fit in half of the
+    /// free memory]
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
-    /// Another number draws another sample; the same one draws the same of the same input [default: 1]
+    /// Another number draws another sample; the same one draws the same of the same input [default:
+    /// 1]
     #[arg(long, value_name = "N")]
     sample_seed: Option<u64>,
-    /// Hold so many pairs in memory; where there are more, curves begin at --min-similarity, then fewer documents are evaluated
+    /// Hold so many pairs in memory; where there are more, curves begin at --min-similarity, then
+    /// fewer documents are evaluated
     #[arg(long, value_name = "N", default_value_t = truth::PAIRS_MAX)]
     pairs_max: usize,
-    /// How many of the worst misses and mistakes to show of each profile, with their texts
+    /// Number of the worst misses and mistakes to show of each profile, with their texts
     #[arg(long, value_name = "N", default_value_t = 3)]
     examples: usize,
     /// The field that names the family of a document, where it is known which are versions of one
     ///
-    /// A string of any length or an integer. Recall and precision against families are shown beside those of the exact
-    /// truth; a document without the field is of no known family.
+    /// A string of any length or an integer. Recall and precision against families are shown beside
+    /// those of the exact truth; a document without the field is of no known family.
     #[arg(long, value_name = "FIELD")]
     families: Option<FieldPath>,
     /// Write all figures to this file, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write a page to this file: the figures, curves, and misses and mistakes with their texts side by side
+    /// Write a page to this file: the figures, curves, and misses and mistakes with their texts
+    /// side by side
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Write all pairs that are called near-duplicates to this file, as lines of JSON
     ///
-    /// Each has profile, a, b and similarity as `indexer dedup --pairs` tells them, exact where that was counted, and
-    /// counted, the similarity that the two truly have.
+    /// Each has profile, a, b and similarity as `indexer dedup --pairs` tells them, exact where
+    /// that was counted, and counted, the similarity that the two truly have.
     #[arg(long, value_name = "FILE")]
     pairs: Option<PathBuf>,
     #[command(flatten)]

@@ -13,10 +13,12 @@ use crate::stored::StoredArgs;
 pub(crate) struct Args {
     #[command(flatten)]
     stored: StoredArgs,
-    /// Also read and count every document, and print a digest: equal for equal contents, in whatever order they were inserted
+    /// Also read and count every document, and print a digest: equal for equal contents, in
+    /// whatever order they were inserted
     #[arg(long, help_heading = TASK)]
     digest: bool,
-    /// Print nothing but the secret key of an index that was made with --keyed, for --key-file. Keep it from others
+    /// Print nothing but the secret key of an index that was made with --keyed, for --key-file.
+    /// Keep it from others
     #[arg(long, conflicts_with = "digest", help_heading = TASK)]
     key: bool,
 }

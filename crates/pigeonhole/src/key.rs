@@ -17,7 +17,8 @@ pub(crate) enum Command {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct DecodeArgs {
-    /// 26 hex digits, or as the HBase shell prints it: '\x00\x04\x8D\x15\x01\x01#Eg\x89\xAB\xCD\xEF'
+    /// 26 hex digits, or as the HBase shell prints it:
+    /// '\x00\x04\x8D\x15\x01\x01#Eg\x89\xAB\xCD\xEF'
     #[arg(value_name = "KEY")]
     key: String,
     /// The table scheme the key is held against

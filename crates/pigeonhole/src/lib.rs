@@ -50,82 +50,98 @@ struct Cli {
 enum Command {
     /// Compare two texts: what they have in common, whether they are near-duplicates, and why
     ///
-    /// The similarity is the share of the character n-grams that both texts have, of those that either has, counted in
-    /// the texts. The verdict is that of an index, which keeps signatures and estimates the similarity of texts of more
-    /// than some 50 characters by them. --why shows what makes the simhashes, which only propose: bits, margins and
-    /// terms.
+    /// The similarity is the share of the character n-grams that both texts have, of those that
+    /// either has, counted in the texts. The verdict is that of an index, which keeps signatures
+    /// and estimates the similarity of texts of more than some 50 characters by them. --why shows
+    /// what makes the simhashes, which only propose: bits, margins and terms.
     Compare(compare::Args),
     /// Hold what the programs call near-duplicates in a corpus against the exact truth
     ///
-    /// Finds all pairs of documents with a Jaccard similarity of --min-similarity by an exact join. Then it makes an index in
-    /// memory for each profile, the default first, as `indexer` does: by the same rule that the programs decide by, over texts
-    /// that the index keeps (--texts none: by estimates). The similarity is that of character n-grams: of bigrams where both
-    /// texts have at most 50 different ones, else of four characters where they start at a Chinese, Japanese or Korean one,
-    /// and else of five.
+    /// Finds all pairs of documents with a Jaccard similarity of --min-similarity by an exact join.
+    /// Then it makes an index in memory for each profile, the default first, as `indexer` does: by
+    /// the same rule that the programs decide by, over texts that the index keeps (--texts none: by
+    /// estimates). The similarity is that of character n-grams: of bigrams where both texts have at
+    /// most 50 different ones, else of four characters where they start at a Chinese, Japanese or
+    /// Korean one, and else of five.
     ///
-    /// Of each profile: the pairs that it finds and their share (recall); the pairs that it calls near-duplicates, and those
-    /// of them that are truly below --min-similarity, or differ in numbers; what `dedup` drops, wrongly dropped where no kept
-    /// document has that similarity, and wrongly kept where an earlier kept one has. All of it by similarity and by length, too,
-    /// with the worst misses and mistakes.
+    /// Of each profile: the pairs that it finds and their share (recall); the pairs that it calls
+    /// near-duplicates, and those of them that are truly below --min-similarity, or differ in
+    /// numbers; what `dedup` drops, wrongly dropped where no kept document has that similarity, and
+    /// wrongly kept where an earlier kept one has. All of it by similarity and by length, too, with
+    /// the worst misses and mistakes.
     ///
-    /// The corpus is held in memory, with some 48 bytes for each byte of its texts; of a larger one a sample is taken, and it
-    /// is said. So it is where there are more than --pairs-max pairs, and past its hundredth copy a text is left out.
+    /// The corpus is held in memory, with some 48 bytes for each byte of its texts; of a larger one
+    /// a sample is taken, and it is said. So it is where there are more than --pairs-max pairs, and
+    /// past its hundredth copy a text is left out.
     ///
-    /// Which similarity fits differs: families of long versions, as of laws and manuals, want 0.7, old spelling against new
-    /// 0.6, and news, headlines and templates 0.8 and more. `tune` measures it.
+    /// Which similarity fits differs: families of long versions, as of laws and manuals, want 0.7,
+    /// old spelling against new 0.6, and news, headlines and templates 0.8 and more. `tune`
+    /// measures it.
     Eval(eval::Args),
-    /// Find the threshold and the profile that suit your texts, and write them as settings for all three programs
+    /// Find the threshold and the profile that suit your texts, and write them as settings for all
+    /// three programs
     ///
-    /// Takes a random sample of the documents, always the same of the same input. Where --families names a field that says
-    /// which documents are versions of one, each threshold from .5 to .95 is held against it, and the one with the best F1 is
-    /// taken. Else the file shows how many pairs there are at each similarity, counted, with five of each step to read: they
-    /// tell where near-duplicates begin, which --min-similarity then says. As a rule of thumb it is 0.7 for families of long
-    /// versions, 0.6 for old spelling against new, and 0.8 and more for news, headlines and templates.
+    /// Takes a random sample of the documents, always the same of the same input. Where --families
+    /// names a field that says which documents are versions of one, each threshold from .5 to .95
+    /// is held against it, and the one with the best F1 is taken. Else the file shows how many
+    /// pairs there are at each similarity, counted, with five of each step to read: they tell where
+    /// near-duplicates begin, which --min-similarity then says. As a rule of thumb it is 0.7 for
+    /// families of long versions, 0.6 for old spelling against new, and 0.8 and more for news,
+    /// headlines and templates.
     ///
-    /// Then it holds what each profile finds against the exact truth, as `eval` does, and takes the cheapest of those that are
-    /// about as good as the best. The file that is written says what was measured and why, and which command to run.
+    /// Then it holds what each profile finds against the exact truth, as `eval` does, and takes the
+    /// cheapest of those that are about as good as the best. The file that is written says what was
+    /// measured and why, and which command to run.
     ///
-    /// Near-duplicates are rarer in a sample than in the whole: of n of N documents it has about (n/N)² of their pairs.
-    /// Where copies are rare, take a large sample. It is held in memory, with some 48 bytes for each byte of its texts.
+    /// Near-duplicates are rarer in a sample than in the whole: of n of N documents it has about
+    /// (n/N)² of their pairs. Where copies are rare, take a large sample. It is held in memory,
+    /// with some 48 bytes for each byte of its texts.
     Tune(eval::tune::Args),
     /// Decode a row key, or list the row keys of a fingerprint
     #[command(subcommand)]
     Key(key::Command),
     /// Find the documents of an index that are near a text or a fingerprint
     Query(query::Args),
-    /// Show a scheme: masks, proof of completeness, expected candidates; of bands what share of the pairs they find
+    /// Show a scheme: masks, proof of completeness, expected candidates; of bands what share of the
+    /// pairs they find
     Scheme(scheme::Args),
     /// Plan an index in HBase: rows, bytes, regions, region servers, workers, latency, money
     ///
-    /// A calculation: nothing is asked, and no index is needed. Rows are documents times tables and bands; a query
-    /// meets documents · Σ 2^-(key bits) strangers in the tables of its simhashes, and in its bands as many as the
-    /// texts have in common. Bytes and times are constants that were measured with HBase 2.6.1 on two cores;
-    /// --constants shows each with its source. There are as many region servers as the greatest need asks for: disk,
-    /// memory, regions, cores for queries and inserts, or random reads.
+    /// A calculation: nothing is asked, and no index is needed. Rows are documents times tables and
+    /// bands; a query meets documents · Σ 2^-(key bits) strangers in the tables of its simhashes,
+    /// and in its bands as many as the texts have in common. Bytes and times are constants that
+    /// were measured with HBase 2.6.1 on two cores; --constants shows each with its source. There
+    /// are as many region servers as the greatest need asks for: disk, memory, regions, cores for
+    /// queries and inserts, or random reads.
     ///
     /// deploy/hbase/README.md has the formulas and what they assume, in "How large".
     Plan(plan::Args),
-    /// Show what an index says of itself: scheme, recipe, number of documents, digest of its contents
+    /// Show what an index says of itself: scheme, recipe, number of documents, digest of its
+    /// contents
     Info(info::Args),
     /// Remove documents from an index: by id, by source, or by when they were inserted
     ///
-    /// Documents are named by id, as arguments or in a file, or selected by source and time of insertion; ids and a
-    /// selection together remove those of the ids that are selected. A version of a document that does not match is never
-    /// removed, whatever is written meanwhile. Services and jobs that use the index may go on: their next search does not
-    /// find what is gone. Space is used again, but files do not shrink.
+    /// Documents are named by id, as arguments or in a file, or selected by source and time of
+    /// insertion; ids and a selection together remove those of the ids that are selected. A version
+    /// of a document that does not match is never removed, whatever is written meanwhile. Services
+    /// and jobs that use the index may go on: their next search does not find what is gone. Space
+    /// is used again, but files do not shrink.
     ///
-    /// Removing by a selection reads the whole index. --dry-run lists what would go, and removes nothing.
+    /// Removing by a selection reads the whole index. --dry-run lists what would go, and removes
+    /// nothing.
     Remove(remove::Args),
     /// Look at everything in an index, and say what is not as it should be
     ///
-    /// Reads the whole index and changes nothing. Services and jobs that use it may go on: what they are in the middle of
-    /// is not told, nor what was written in the last ten minutes and may still be on its way. Each finding is a line: what it
-    /// is, a tab, where it is; the counts follow.
+    /// Reads the whole index and changes nothing. Services and jobs that use it may go on: what
+    /// they are in the middle of is not told, nor what was written in the last ten minutes and may
+    /// still be on its way. Each finding is a line: what it is, a tab, where it is; the counts
+    /// follow.
     Verify(upkeep::VerifyArgs),
     /// Mend what verify finds; without --apply only say what would be mended
     ///
-    /// Reads the whole index, as verify does, and with --apply mends what it finds on the way. Services and jobs that use
-    /// the index may go on. Whoever is interrupted runs it again: what was mended stays mended.
+    /// Reads the whole index, as verify does, and with --apply mends what it finds on the way.
+    /// Services and jobs that use the index may go on. After an interruption run it again: what was
+    /// mended stays mended.
     Repair(upkeep::RepairArgs),
     #[command(flatten)]
     Manual(program::manual::Command),

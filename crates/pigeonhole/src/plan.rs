@@ -46,7 +46,8 @@ pub(crate) struct Args {
     /// Queries a second, at peak
     #[arg(long, value_name = "N", value_parser = count, default_value = "100", help_heading = TASK)]
     queries_per_second: f64,
-    /// Documents a second that are inserted if they are new [default: what --retain and --documents imply, or none]
+    /// Documents a second that are inserted if they are new [default: what --retain and --documents
+    /// imply, or none]
     #[arg(long, value_name = "N", value_parser = count, help_heading = TASK)]
     inserts_per_second: Option<f64>,
     /// Queries in one call, as a batch has them
@@ -55,12 +56,14 @@ pub(crate) struct Args {
     /// Bytes of a text in the middle
     #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "2000", help_heading = LOAD)]
     text_bytes: f64,
-    /// Rows of unlike documents that a query meets in its bands, for each million documents [default: 63, of headlines]
+    /// Rows of unlike documents that a query meets in its bands, for each million documents
+    /// [default: 63, of headlines]
     ///
-    /// It depends on the texts more than on anything else: 1 of poems, 63 of headlines and 310 of sentences were
-    /// measured. To measure it, index a sample of N documents with --profile minhash, and ask for some texts that are
-    /// like none of them: `pigeonhole query` says how many candidates it read. That number times 1,000,000 / N is what
-    /// this wants. Pages that begin alike have hundreds of thousands.
+    /// It depends on the texts more than on anything else: 1 of poems, 63 of headlines and 310 of
+    /// sentences were measured. To measure it, index a sample of N documents with --profile
+    /// minhash, and ask for some texts that are like none of them: `pigeonhole query` says how many
+    /// candidates it read. That number times 1,000,000 / N is what this wants. Pages that begin
+    /// alike have hundreds of thousands.
     #[arg(long, value_name = "ROWS", value_parser = count, help_heading = LOAD)]
     strangers_a_million: Option<f64>,
 
@@ -76,7 +79,7 @@ pub(crate) struct Args {
     /// The table scheme of the simhashes [default: 5c2]; profile minhash has none
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(SketchKind::NAMES), help_heading = ROWS)]
     scheme: Option<String>,
-    /// Whether the index keeps the texts of its documents: zstd or none
+    /// Keep the texts of the documents in the index: zstd or none
     #[arg(
         long,
         value_name = "HOW",
@@ -88,7 +91,7 @@ pub(crate) struct Args {
     /// Bytes of an id: each row of the index holds it whole
     #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "36", help_heading = ROWS)]
     id_bytes: f64,
-    /// How long documents stay; what has expired is on disk until a major compaction, a week later
+    /// Time that documents stay; what has expired is on disk until a major compaction, a week later
     #[arg(long, value_name = "TIME", help_heading = ROWS)]
     retain: Option<Retention>,
     /// Copies of each block in HDFS

@@ -17,19 +17,22 @@ use crate::stored::StoredArgs;
 pub(crate) struct Args {
     #[command(flatten)]
     stored: StoredArgs,
-    /// The text to look for, unless --fingerprint is given; put -- before one that starts with a dash
+    /// The text to look for, unless --fingerprint is given; put -- before one that starts with a
+    /// dash
     #[arg(required_unless_present = "fingerprint", conflicts_with = "fingerprint")]
     text: Option<String>,
     /// Look for a fingerprint instead of a text, given as 16 hex digits
     #[arg(long, value_name = "HEX", help_heading = TASK)]
     fingerprint: Option<Fingerprint>,
-    /// Bits of simhashes that may differ [default: the index's own max distance, which is also the most]
+    /// Bits of simhashes that may differ [default: the index's own max distance, which is also the
+    /// most]
     #[arg(long, value_name = "N")]
     max_distance: Option<Distance>,
-    /// Only what is at least so similar, .5 to 1 [default: the index's own least similarity, which is also the least]
+    /// Only what is at least so similar, .5 to 1 [default: the index's own least similarity, which
+    /// is also the least]
     #[arg(long, value_name = "SHARE", value_parser = program::flags::parse_similarity)]
     min_similarity: Option<Similarity>,
-    /// How many matches to show, the nearest first
+    /// Number of matches to show, the nearest first
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
     #[command(flatten)]

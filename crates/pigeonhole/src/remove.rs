@@ -44,7 +44,8 @@ pub(crate) struct Args {
     /// Only documents of this source, as `indexer --source` or the field of a record named it
     #[arg(long, value_name = "NAME", help_heading = TASK)]
     source: Option<Source>,
-    /// Only documents inserted, or last replaced, at this time or later: RFC 3339, or how long ago, as in 2d or 1h30m
+    /// Only documents inserted, or last replaced, at this time or later: RFC 3339, or how long ago,
+    /// as in 2d or 1h30m
     #[arg(long, value_name = "TIME", help_heading = TASK)]
     inserted_from: Option<When>,
     /// Only documents inserted, or last replaced, before this time
@@ -53,7 +54,8 @@ pub(crate) struct Args {
     /// Remove every document; the index itself stays
     #[arg(long, conflicts_with_all = ["ids", "ids_from", "source", "inserted_from", "inserted_until"], help_heading = TASK)]
     all: bool,
-    /// Remove nothing, but list what would be removed: time of insertion, source, id, set apart by tabs
+    /// Remove nothing, but list what would be removed: time of insertion, source, id, set apart by
+    /// tabs
     #[arg(long, short = 'n', help_heading = TASK)]
     dry_run: bool,
     /// No progress on stderr

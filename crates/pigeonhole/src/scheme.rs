@@ -27,10 +27,11 @@ pub(crate) struct Args {
     /// One scheme in full; without it, one line for each
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(SCHEME_NAMES.into_iter().chain([BANDS])))]
     name: Option<String>,
-    /// Print where an HBase table of this many regions is split: the segments, in hex, at which all but the first begin
+    /// Print where an HBase table of this many regions is split: the segments, in hex, at which all
+    /// but the first begin
     ///
-    /// Of an index of profile classic with a table scheme, of profile minhash with `minhash`. schema/create.rb makes
-    /// those of a profile full, too.
+    /// Of an index of profile classic with a table scheme, of profile minhash with `minhash`.
+    /// schema/create.rb makes those of a profile full, too.
     #[arg(long, value_name = "N", requires = "name")]
     regions: Option<u32>,
 }

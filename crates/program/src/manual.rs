@@ -13,7 +13,8 @@ use clap_complete::Shell;
 pub enum Command {
     /// Print the completions of this program for a shell
     ///
-    /// For bash, of indexer: indexer completions bash >~/.local/share/bash-completion/completions/indexer
+    /// For bash, of indexer: indexer completions
+    /// bash >~/.local/share/bash-completion/completions/indexer
     ///
     /// For zsh, into a folder of $fpath: indexer completions zsh >~/.zfunc/_indexer
     ///
@@ -24,7 +25,8 @@ pub enum Command {
     },
     /// Write the man pages of this program and its commands to a folder
     ///
-    /// The folder is made where it is missing. Example: indexer man ~/.local/share/man/man1; then: man indexer-dedup
+    /// The folder is made where it is missing. Example: indexer man ~/.local/share/man/man1; then:
+    /// man indexer-dedup
     Man {
         /// Where the pages go
         folder: PathBuf,

@@ -47,15 +47,16 @@ const HEADING: &str = "Settings";
 /// written for another purpose must not state a task, so these flags have no place in it either.
 pub const TASK: &str = "What to do";
 
-/// Where settings come from, and whether to show them.
+/// Flags for the file of settings, and for printing the settings.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = HEADING)]
 pub struct SettingsArgs {
     /// Read settings from this file (TOML)
     ///
-    /// Its keys are the long flags without the dashes before them, as in `top-terms = 100`: at its top for all programs,
-    /// below `[indexer]`, `[query-worker]` or `[pigeonhole]` for one, and below `[indexer.dedup]` for a command. Paths in it are
-    /// relative to where the program is started. A flag is stronger than the environment, and that than the file.
+    /// Its keys are the long flags without the dashes before them, as in `top-terms = 100`: at its
+    /// top for all programs, below `[indexer]`, `[query-worker]` or `[pigeonhole]` for one, and
+    /// below `[indexer.dedup]` for a command. Paths in it are relative to where the program is
+    /// started. A flag is stronger than the environment, and that than the file.
     #[arg(long, value_name = "FILE", env = "PIGEONHOLE_CONFIG")]
     pub config: Option<PathBuf>,
     /// Print the settings that hold and where each comes from, as a file for --config, and stop

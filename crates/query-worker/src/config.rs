@@ -55,7 +55,7 @@ pub struct Config {
     /// Sources of the settings, and the flag that prints them.
     #[command(flatten)]
     pub settings: SettingsArgs,
-    /// Open the index and whatever else a start opens, but listen to nobody; exit with 0 if all is
+    /// Open the index and whatever else a start opens, but do not listen; exit with 0 if all is
     /// well, else with 2
     ///
     /// An index that is not there yet is not made, also with --create-index. That the address of
@@ -79,8 +79,8 @@ pub struct Config {
         help_heading = "Service"
     )]
     pub listen: SocketAddr,
-    /// File of the API keys; without a good one nobody is answered. Made by `query-worker new-key`,
-    /// read again when it changes
+    /// File of the API keys; without a good one no request is answered. Made by
+    /// `query-worker new-key`, read again when it changes
     #[arg(long, value_name = "FILE", env = "PIGEONHOLE_KEYS", help_heading = "Service")]
     pub keys: Option<PathBuf>,
     /// Serve HTTPS by this certificate, with the chain after it (PEM); read again when it changes
@@ -101,8 +101,8 @@ pub struct Config {
         help_heading = "Service"
     )]
     pub tls_key: Option<PathBuf>,
-    /// Listen on an address that others can reach, without keys: whoever reaches it can read and
-    /// write the index
+    /// Listen on an address that others can reach, without keys: any of them can read and write the
+    /// index
     #[arg(long, env = "PIGEONHOLE_INSECURE_NO_AUTH", help_heading = "Service")]
     pub insecure_no_auth: bool,
     /// A name by which clients know the worker, besides localhost and IP addresses; may be
@@ -116,7 +116,7 @@ pub struct Config {
         help_heading = "Service"
     )]
     pub allowed_host: Vec<String>,
-    /// How long a request waits for a store that has gone away to come back, or for its turn to
+    /// Time that a request waits for a store that has gone away to come back, or for its turn to
     /// write, before it is answered 503
     #[arg(
         long,
@@ -176,7 +176,7 @@ pub enum Command {
         /// Whose it is; for people
         #[arg(long)]
         name: String,
-        /// What it is for: read, write, admin (to remove documents)
+        /// Scopes of the key: read, write, admin (to remove documents)
         #[arg(long, value_delimiter = ',', required = true)]
         scopes: Vec<Scope>,
     },

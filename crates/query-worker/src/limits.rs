@@ -37,10 +37,11 @@ pub struct Limits {
     /// Requests that wait for a place; one more is answered 503
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(..=1_000_000), env = "PIGEONHOLE_QUEUE_MAX")]
     pub queue_max: u32,
-    /// How long a request may wait for a place; then it is answered 503
+    /// Time that a request may wait for a place; then it is answered 503
     #[arg(long, value_name = "MILLISECONDS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(..=3_600_000), env = "PIGEONHOLE_QUEUE_MILLISECONDS_MAX")]
     pub queue_milliseconds_max: u64,
-    /// How long a request may take in all; then it is answered 503. In a batch: a call to the store
+    /// Time that a request may take in all; then it is answered 503. In a batch: a call to the
+    /// store
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, env = "PIGEONHOLE_REQUEST_SECONDS_MAX")]
     pub request_seconds_max: Duration,
     /// Batches under way at once, beside the requests; one more is answered 503
@@ -68,21 +69,21 @@ pub struct Limits {
     /// each other; 0 keeps none
     #[arg(long, value_name = "BYTES", default_value_t = RECENT_TEXTS_BYTES_MAX, env = "PIGEONHOLE_RECENT_TEXTS_BYTES_MAX")]
     pub recent_texts_bytes_max: usize,
-    /// How long the body of a request may take to arrive, or a line of a batch
+    /// Time that the body of a request may take to arrive, or a line of a batch
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, env = "PIGEONHOLE_BODY_SECONDS_MAX")]
     pub body_seconds_max: Duration,
     /// Connections open at once; for one more the one that is idle longest is closed, or else it is
     /// answered 503 and closed. Fewer where the process may not open so many files
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = count(), env = "PIGEONHOLE_CONNECTIONS_MAX")]
     pub connections_max: u32,
-    /// How long the head of a request may take from its first byte on; then the connection is
+    /// Time that the head of a request may take from its first byte on; then the connection is
     /// closed
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, env = "PIGEONHOLE_HEADER_SECONDS_MAX")]
     pub header_seconds_max: Duration,
-    /// How long a connection may stay open without a request
+    /// Time that a connection may stay open without a request
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds, env = "PIGEONHOLE_IDLE_SECONDS_MAX")]
     pub idle_seconds_max: Duration,
-    /// How long a client may take to read 64 KiB of an answer, or all of a shorter one; then the
+    /// Time that a client may take to read 64 KiB of an answer, or all of a shorter one; then the
     /// connection is closed
     #[arg(long, hide = true, value_name = "SECONDS", default_value = "10", value_parser = seconds, env = "PIGEONHOLE_ANSWER_SECONDS_MAX")]
     pub answer_seconds_max: Duration,

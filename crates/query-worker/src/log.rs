@@ -31,7 +31,7 @@ static STDERR: LazyLock<Queue> = LazyLock::new(|| Queue::before(program::stderr_
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Log")]
 pub struct LogArgs {
-    /// How a line of the log is written
+    /// Format of a line of the log
     #[arg(long, value_name = "HOW", default_value = "text", env = "PIGEONHOLE_LOG_FORMAT")]
     pub log_format: LogFormat,
     /// The least level that is logged: error, warn, info, debug or trace; also by part, as in
@@ -44,7 +44,7 @@ pub struct LogArgs {
     pub log_level: Targets,
 }
 
-/// How a line of the log is written.
+/// Formats of a line of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// For people.

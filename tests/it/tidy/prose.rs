@@ -112,10 +112,20 @@ fn comments_are_plain_english() {
 fn comments_are_counted() {
     let mut measures = Measures::default();
     let wide = "x".repeat(COLUMNS_MAX - 3);
-    let text = format!(
-        "//! What it is, and what `what` says.\n//! ```\n//! let what = 1;\n//! ```\n\n\
-         /// A thing.\nfn f() {{}}\n    // nobody knows\n// {wide}\n//{wide}\n/// Of two\n"
-    );
+    let lines = [
+        "//! What it is, and what `what` says.",
+        "//! ```",
+        "//! let what = 1;",
+        "//! ```",
+        "",
+        "/// A thing.",
+        "fn f() {}",
+        "    // nobody knows",
+        &format!("// {wide}"),
+        &format!("//{wide}"),
+        "/// Of two",
+    ];
+    let text = lines.join("\n");
     measures.add("a.rs", &text);
     let Measures { n_blocks, n_openings, n_words, n_whats, faults } = measures;
     assert_eq!((n_blocks, n_openings, n_words, n_whats), (3, 2, 10, 2));

@@ -1,4 +1,4 @@
-//! Which groups meet in a bucket: what an index would propose.
+//! The groups that meet in a bucket, as an index would propose them.
 
 use std::ops::Range;
 
@@ -10,14 +10,15 @@ use super::crowds::Crowds;
 /// A bucket with more groups than this is a crowd.
 pub const CROWD_MIN: usize = 1_000;
 
-/// Pairs of a bucket come in squares of so many, so that texts that were read are met again soon.
+/// The side of the squares in which pairs of a bucket come, for recently read texts to be met again
+/// soon.
 const TILE: usize = 16;
 
 /// The groups of a corpus under their buckets.
 pub(super) struct Buckets {
-    /// By [`Family::ALL`].
+    /// In the order of [`Family::ALL`].
     families: [Filed; Family::ALL.len()],
-    /// Says of each group whether one of its buckets is a crowd; empty where there is no crowd.
+    /// For each group: true if one of its buckets is a crowd; empty if there is no crowd.
     is_crowded: Vec<bool>,
 }
 
@@ -27,10 +28,10 @@ pub(super) struct Filed {
     /// Ascending.
     groups: Vec<u32>,
     suffixes: Vec<u64>,
-    /// As many for each group as there are bands.
+    /// `n_bands` for each group.
     segments: Vec<u32>,
     n_bands: usize,
-    /// In how many bits suffixes differ at most.
+    /// The greatest number of bits in which near suffixes differ.
     n_bits_max: u32,
 }
 
@@ -78,8 +79,8 @@ impl Buckets {
         self.is_crowded.iter().filter(|is_crowded| **is_crowded).count()
     }
 
-    /// Calls `visit` once for each pair of groups that meet in a bucket, the lesser first, always in the same order, unless both
-    /// are crowded: those are offered to `crowds`, which may leave some.
+    /// Calls `visit` once for each pair of groups that meet in a bucket, the lesser first, always
+    /// in the same order. Pairs of two crowded groups go to `crowds`, which may leave some.
     pub(super) fn propose(
         &self,
         crowds: &mut Crowds<'_>,
@@ -135,7 +136,7 @@ impl Buckets {
     }
 }
 
-/// The buckets that hold more than one place.
+/// The buckets with more than one place.
 fn of_buckets(order: &[u64]) -> impl Iterator<Item = &[u64]> {
     order.chunk_by(|a, b| a >> 32 == b >> 32).filter(|bucket| bucket.len() > 1)
 }
@@ -158,13 +159,14 @@ impl Filed {
         &self.segments[place * self.n_bands..(place + 1) * self.n_bands]
     }
 
-    /// The segments of a place from a band on, then those before it.
+    /// The segments of a place from a band on, then the ones before the band.
     pub(super) fn segments_from(&self, place: usize, band: usize) -> impl Iterator<Item = u32> {
         let (before, after) = self.of(place).split_at(band);
         after.iter().chain(before).copied()
     }
 
-    /// The places by their segments in a band, ascending by both: a segment above its place.
+    /// The places by their segments in a band, ascending by both: the segment in the high half, the
+    /// place in the low half.
     fn order(&self, band: usize) -> Vec<u64> {
         let segments = self.segments.iter().skip(band).step_by(self.n_bands.max(1));
         let mut order: Vec<u64> =
@@ -173,26 +175,26 @@ impl Filed {
         order
     }
 
-    /// Whether the bits that follow the bucket are near.
+    /// Returns true if the bits that follow the bucket are near.
     pub(super) fn are_near(&self, a: usize, b: usize) -> bool {
         (self.suffixes[a] ^ self.suffixes[b]).count_ones() <= self.n_bits_max
     }
 
-    /// Whether two places share a bucket of these bands.
+    /// Returns true if two places share a bucket of these bands.
     fn share(&self, a: usize, b: usize, bands: Range<usize>) -> bool {
         let (of_a, of_b) = (self.of(a), self.of(b));
         bands.into_iter().any(|band| of_a[band] == of_b[band])
     }
 
     fn place(&self, group: usize) -> Option<usize> {
-        // Most often it files all.
+        // Most often the family files all groups.
         match self.groups.get(group) {
             Some(&filed) if filed as usize == group => Some(group),
             _ => self.groups.binary_search(&(group as u32)).ok(),
         }
     }
 
-    /// Whether two groups meet in a bucket.
+    /// Returns true if two groups meet in a bucket.
     fn meet(&self, a: usize, b: usize) -> bool {
         let places = self.place(a).zip(self.place(b));
         places.is_some_and(|(a, b)| self.are_near(a, b) && self.share(a, b, 0..self.n_bands))

@@ -1,5 +1,6 @@
-//! What is compared of documents that share a bucket with very many others, as near-equal pages do and texts that begin alike:
-//! with each so few that time is linear.
+//! A bounded choice of comparisons for documents in a bucket with very many others, such as
+//! near-equal pages or texts with the same beginning. Each is compared with a few others, to keep
+//! time linear.
 
 use std::cmp::Reverse;
 
@@ -9,39 +10,43 @@ use minhash::{Basis, Comparison, Signature, Similarity};
 use super::Groups;
 use super::buckets::Filed;
 
-/// With so many earlier ones each group of a crowd is compared, those that promise most.
+/// The number of earlier groups with which each group of a crowd is compared: the most promising
+/// ones.
 pub const COMPARED_MAX: usize = 4;
 
-/// Of so many crowded groups in a bucket estimates are made of all pairs.
+/// The number of crowded groups in a bucket up to which all pairs are estimated.
 const ALL_MAX: usize = 16;
 
-/// Where there are more, of each with so many firsts of the bucket.
+/// In a larger bucket, the number of first groups with which each group is estimated.
 const N_FIRSTS: usize = COMPARED_MAX;
 
-/// And with so many that stand beside it where the bucket is sorted by the other bands, in which similar ones agree.
+/// In a larger bucket, the number of neighbours with which each group is estimated, in the order of
+/// the other bands, in which similar groups agree.
 const N_NEIGHBOURS: usize = 2;
 
-/// A group whose list is full is estimated with no more others than so many. Crowds agree in many
-/// bands, and the others that promise most come up in the first of them.
+/// The number of estimates after which a group with a full list makes no more. Crowds agree in many
+/// bands, and the most promising groups come up in the first of them.
 const ESTIMATES_MAX: u32 = 8 * COMPARED_MAX as u32;
 
-/// A neighbour promises more than a first where its estimate is above by so many deviations of both. The estimates of one
-/// near-equal page beside many others differ by chance, and the texts of the firsts are at hand.
+/// A neighbour is preferred to a first group only if its estimate is above by this many deviations
+/// of both. The estimates of one near-equal page beside many others differ by chance, and the texts
+/// of the first groups are at hand.
 const DEVIATIONS: f64 = 2.0;
 
-/// The pairs of crowded groups, as far as they are compared.
+/// The pairs of crowded groups that are to be compared.
 pub(super) struct Crowds<'a> {
     groups: &'a Groups<'a>,
     rule: &'a Rule,
     has_texts: bool,
-    /// Below this estimate nothing is near.
+    /// The least estimate of a near pair.
     least_estimate: f64,
-    /// The place in `lists` of each group that is in a crowd; empty where there are no crowds.
+    /// The place in `lists` of each crowded group, `u32::MAX` for the others; empty if there are no
+    /// crowds.
     places: Vec<u32>,
     lists: Vec<List>,
 }
 
-/// The earlier groups that one is compared with, the most promising first.
+/// The earlier groups with which a group is compared, the most promising first.
 #[derive(Clone, Copy, Default)]
 struct List {
     len: usize,
@@ -49,11 +54,11 @@ struct List {
     entries: [Entry; COMPARED_MAX],
 }
 
-/// The more promising is the greater.
+/// An earlier group in the order of its promise: the more promising is the greater.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     promise: u32,
-    /// The lesser numbers are the greater: their texts were read a while ago, and by all others.
+    /// Lesser numbers are preferred: their texts were read earlier, by all other groups.
     group: Reverse<u32>,
 }
 
@@ -72,7 +77,7 @@ impl List {
         self.len < COMPARED_MAX || self.entries[COMPARED_MAX - 1] < entry
     }
 
-    /// Keeps an entry that it takes.
+    /// Keeps an entry accepted by [`takes`](Self::takes).
     fn push(&mut self, entry: Entry) {
         let at = self.entries().partition_point(|kept| *kept > entry);
         self.len = (self.len + 1).min(COMPARED_MAX);
@@ -82,7 +87,7 @@ impl List {
 }
 
 impl<'a> Crowds<'a> {
-    /// None offered yet. `has_texts` says whether texts are at hand.
+    /// Makes an empty choice. `has_texts` is true if texts are at hand.
     pub(super) fn new(groups: &'a Groups<'a>, rule: &'a Rule, has_texts: bool) -> Self {
         let least_estimate = rule.least_estimate().map_or(0.0, Similarity::get);
         Self { groups, rule, has_texts, least_estimate, places: Vec::new(), lists: Vec::new() }
@@ -118,7 +123,7 @@ impl<'a> Crowds<'a> {
         place.is_some_and(List::is_done)
     }
 
-    /// Notes two places, the lesser first, if they are among the most promising.
+    /// Notes the pair of two places, the lesser first, if it is among the most promising.
     fn offer_pair(&mut self, filed: &Filed, [a, b]: [usize; 2], n_deviations: f64) {
         if !filed.are_near(a, b) {
             return;
@@ -147,7 +152,7 @@ impl<'a> Crowds<'a> {
         }
     }
 
-    /// The greater the more promising; `None` of most pairs that are far.
+    /// The promise of a pair, greater for nearer pairs; `None` for most pairs that are far.
     fn promise(&self, a: &Features, b: &Features, n_deviations: f64) -> Option<u32> {
         let share = match (self.rule.min_similarity, &a.signature, &b.signature) {
             (Some(_), Some(of_a), Some(of_b)) => {
@@ -161,11 +166,11 @@ impl<'a> Crowds<'a> {
             }
             _ => 1.0 - f64::from(a.distance(b).as_bits()) / 64.0,
         };
-        // From 0 to 2 in steps that no estimate makes.
+        // From 0 to 2, in steps finer than those of the estimates.
         Some((share.clamp(0.0, 2.0) * f64::from(1 << 24)) as u32)
     }
 
-    /// Calls `visit` once for each pair that is to be compared, the lesser first.
+    /// Calls `visit` once for each pair to compare, the lesser first.
     pub(super) fn propose<E>(&self, visit: &mut dyn FnMut(usize, usize) -> Result<(), E>) -> Result<(), E> {
         for (group, &place) in self.places.iter().enumerate().filter(|(_, place)| **place != u32::MAX) {
             for entry in self.lists[place as usize].entries() {

@@ -1,23 +1,24 @@
-//! Documents that are compared alike, brought together.
+//! Groups of documents that are compared alike.
 
 use index::{Features, Result, Rule, Text};
 
 use super::{NoTexts, Texts};
 
-/// Texts of equal features are held against the firsts of at most so many groups: whoever makes signatures to order must not
-/// make a square of work.
+/// The number of groups with whose first texts a text of equal features is compared: forged
+/// signatures must not cause quadratic work.
 const EQUALS_MAX: usize = 8;
 
-/// The features of a corpus, documents that are compared alike in one group: those with equal features and, where texts are at
-/// hand, the same text in normal form. Groups are numbered from 0 in the order of their first documents.
+/// The features of a corpus, with documents that are compared alike in one group: equal features
+/// and, where texts are at hand, the same text in normal form. Groups are numbered from 0 in the
+/// order of their first documents.
 ///
 /// Takes 12 bytes a document beside the features.
 #[derive(Clone, Debug)]
 pub struct Groups<'a> {
     corpus: &'a [Features],
-    /// The first document of the group of each document of the corpus.
+    /// The first document of the group of each document.
     firsts: std::sync::Arc<[u32]>,
-    /// Where in `members` each group ends.
+    /// The end of each group in `members`.
     ends: Vec<u32>,
     /// Positions in the corpus: group by group, ascending within each.
     members: Vec<u32>,
@@ -40,11 +41,12 @@ impl<'a> Groups<'a> {
         Self::by_firsts(corpus, firsts.into(), (0..corpus.len() as u32).collect())
     }
 
-    /// The same by a rule that counts: of equal features those are in one group whose texts are the same in normal form, so that
-    /// a signature that was made to order brings no other text into it. A text that is the same byte by byte is not read.
+    /// Groups a corpus by a rule that counts: documents of equal features share a group only if
+    /// their texts are the same in normal form, to keep other texts with forged signatures out. A
+    /// text equal to another byte by byte is not read.
     ///
     /// # Errors
-    /// Those of reading texts.
+    /// A failure to read texts.
     ///
     /// # Panics
     /// As [`new`](Self::new).
@@ -91,7 +93,7 @@ impl<'a> Groups<'a> {
         members.sort_unstable_by_key(|&document| (firsts[document as usize], document));
         let is_same = |a: &u32, b: &u32| firsts[*a as usize] == firsts[*b as usize];
         let mut groups: Vec<&[u32]> = members.chunk_by(is_same).collect();
-        // Among some documents the first of a group may be none of them.
+        // The first document of a group may not be among the given ones.
         groups.sort_unstable_by_key(|group| group[0]);
         let ends = groups.iter().scan(0, |end, group| {
             *end += group.len() as u32;
@@ -101,13 +103,13 @@ impl<'a> Groups<'a> {
         Self { corpus, firsts, ends, members }
     }
 
-    /// How many groups there are.
+    /// The number of groups.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether the corpus was empty.
+    /// Returns true if there are no groups.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
@@ -119,13 +121,13 @@ impl<'a> Groups<'a> {
         &self.corpus[self.first(group) as usize]
     }
 
-    /// Where in the corpus its first member is.
+    /// The position in the corpus of the group's first member.
     #[must_use]
     pub fn first(&self, group: usize) -> u32 {
         self.members(group)[0]
     }
 
-    /// Where in the corpus its members are, ascending; never none.
+    /// The positions in the corpus of the group's members, ascending; at least one.
     #[must_use]
     pub fn members(&self, group: usize) -> &[u32] {
         let start = if group == 0 { 0 } else { self.ends[group - 1] };
@@ -133,7 +135,7 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// All positions, those of equal features side by side and among them those of equal texts, ascending.
+/// All positions: equal features side by side, and among them equal texts, ascending.
 fn equal_features(corpus: &[Features], texts: &dyn Texts) -> Vec<u32> {
     let n = u32::try_from(corpus.len()).expect("a corpus has fewer than 2^32 documents");
     fn key(features: &Features) -> (Option<u64>, &[u8]) {

@@ -62,7 +62,7 @@ fn pairs(join: &Join, groups: &Groups<'_>, texts: &dyn Texts) -> (Vec<Pair>, usi
     (pairs, n_bounded)
 }
 
-/// What the rule says of every two groups.
+/// The verdicts of the rule on every two groups.
 fn naive(join: &Join, groups: &Groups<'_>, texts: &dyn Texts) -> BTreeSet<(usize, usize)> {
     let all = (0..groups.len()).flat_map(|a| (a + 1..groups.len()).map(move |b| (a, b)));
     let sketch = |group: usize| join.kind.sketch(groups.features(group).clone());
@@ -128,7 +128,7 @@ fn a_forged_signature_brings_no_other_text_into_a_group() {
     let (parts, _) = join.components(&groups, &told).unwrap();
     assert_eq!(parts.iter().collect::<Vec<_>>(), [vec![0, 1, 3], vec![2, 4]]);
     assert_eq!(Groups::new(&features).len(), 1);
-    // Many of them take linear time: beyond a few each is a group of its own.
+    // Many such texts take linear time: beyond a few, each is a group of its own.
     let texts: Vec<String> = (0..200).map(|n| page(n, 0, 0)).collect();
     let (_, told) = corpus(&engine, &texts);
     let forged = vec![copied; 200];
@@ -148,7 +148,8 @@ fn copies_are_not_read() {
     assert_eq!(groups.among(&[3, 4, 7]).members(1), [4]);
 }
 
-/// Of a crowd of near-equal pages each is compared with a few, among them the most similar, and all hang together.
+/// Each page of a crowd of near-equal pages is compared with a few, among them the most similar,
+/// and all are connected.
 #[test]
 fn a_crowd_takes_linear_time_and_hangs_together() {
     let engine = engine(Profile::Full, None);
@@ -174,11 +175,12 @@ fn a_crowd_takes_linear_time_and_hangs_together() {
     assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), [texts.len()]);
     let mut forest = Forest::new(groups.len());
     assert_eq!(found.iter().filter(|pair| forest.connect(pair.first, pair.second)).count(), texts.len() - 1);
-    // The same in every run.
+    // Every run gives the same pairs.
     assert_eq!(pairs(&join, &groups, &told).0, found);
 }
 
-/// Pages that begin alike share a bucket and are not near; those that are near are found by their other buckets.
+/// Pages with the same beginning share a bucket and are not near; near ones are found by their
+/// other buckets.
 #[test]
 fn what_is_near_in_a_crowd_of_texts_that_begin_alike_is_found() {
     let engine = engine(Profile::Full, None);
@@ -212,7 +214,7 @@ fn texts_of_a_run_come_back() {
     );
 }
 
-/// Pairs of documents are those of groups for all of their members.
+/// Pairs of documents are the pairs of groups, for all their members.
 #[test]
 fn pairs_of_documents_have_the_copies() {
     let engine = engine(Profile::Full, None);

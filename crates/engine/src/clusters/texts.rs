@@ -1,4 +1,4 @@
-//! The texts of a corpus, by which its pairs are counted.
+//! The texts of a corpus, over which its pairs are counted.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -8,19 +8,20 @@ use index::{Features, Result, Text, TextPlace};
 
 use crate::Spool;
 
-/// So many bytes of texts stay in memory: pairs are counted bucket by bucket, so a text is read several times.
+/// Bytes of recently read blocks of texts: pairs are counted bucket by bucket, so a text is read
+/// several times.
 const CACHE_BYTES: usize = 128 << 20;
 
 /// The texts of documents by position, as a [`Join`](super::Join) reads them.
 pub trait Texts {
-    /// The text of a document, where it is at hand.
+    /// The text of a document, if at hand.
     ///
     /// # Errors
-    /// Those of a read.
+    /// A failed read.
     fn text(&self, document: u32) -> Result<Option<Text>>;
 
-    /// A number that two documents share where their texts are equal byte by byte, and that nobody outside can make
-    /// others share. `None` where it is not known.
+    /// A number that two documents share if their texts are equal byte by byte. No outsider can
+    /// make other texts share one. `None` if the number is not known.
     fn digest(&self, document: u32) -> Option<u64>;
 }
 
@@ -38,14 +39,14 @@ impl Texts for NoTexts {
     }
 }
 
-/// The texts that features have.
+/// The texts carried by features.
 pub struct TextsInMemory<'a> {
     features: &'a [Features],
     digests: Vec<Option<u64>>,
 }
 
 impl<'a> TextsInMemory<'a> {
-    /// Those of a corpus.
+    /// The texts of a corpus.
     #[must_use]
     pub fn of(features: &'a [Features]) -> Self {
         let keys = RandomState::new();
@@ -66,7 +67,7 @@ impl Texts for TextsInMemory<'_> {
 
 /// The texts of the documents of a run in their order, in a file that is gone when the run ends.
 ///
-/// Memory: 16 bytes a document, and at most 128 MiB of what was read last.
+/// Memory: 24 bytes a document, and at most 128 MiB of recently read blocks.
 pub struct RunTexts {
     spool: Spool,
     keys: RandomState,
@@ -74,7 +75,7 @@ pub struct RunTexts {
 }
 
 impl RunTexts {
-    /// No documents yet; the file is made in a folder.
+    /// Makes a file without documents in a folder.
     ///
     /// # Errors
     /// Where no file can be made there.
@@ -83,10 +84,10 @@ impl RunTexts {
         Ok(Self { spool, keys: RandomState::new(), digests: Vec::new() })
     }
 
-    /// Takes the text of the next document, if it has one.
+    /// Takes the text of the next document; `None` for a document without a text.
     ///
     /// # Errors
-    /// Those of a write.
+    /// A failed write.
     pub fn push(&mut self, text: Option<&Text>) -> Result<()> {
         if let Some(text) = text {
             self.spool.put(self.digests.len() as u64, text)?;
@@ -95,13 +96,13 @@ impl RunTexts {
         Ok(())
     }
 
-    /// How many documents there are.
+    /// The number of documents.
     #[must_use]
     pub fn len(&self) -> usize {
         self.digests.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no documents.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.digests.is_empty()

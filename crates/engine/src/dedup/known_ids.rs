@@ -1,4 +1,4 @@
-//! What an id means that the index has from an earlier run, when a document comes under it.
+//! The meaning of an id that the index has from an earlier run.
 
 mod foreseen;
 
@@ -13,19 +13,22 @@ use index::{
 pub use self::foreseen::Foreseen;
 use super::Candidate;
 
-/// What becomes of a document whose id the index has from before: its earlier version. Of two documents of one run
-/// under one id [`Kept`](super::Kept) tells.
+/// The treatment of a document whose id the index has from an earlier run. The stored document is
+/// called its earlier version, `old` in the table. [`Kept`](super::Kept) treats two documents of
+/// one run under one id.
 ///
 /// | its text | `Keep` | `Compare` | `Replace` |
 /// |---|---|---|---|
-/// | has the same features | kept | duplicate of its earlier version | kept, unless near to another id |
-/// | is near to its earlier version | kept in its place, unless near to another id | duplicate of it | kept in its place, unless near to another id |
-/// | is near to nothing | kept in its place | kept in its place | kept in its place |
-/// | is near to another id | duplicate; the earlier version stays | duplicate; the earlier version stays | duplicate; the earlier version leaves |
-/// | has no features | kept; the earlier version stays | kept; the earlier version stays | kept; the earlier version leaves |
+/// | has the same features | kept | duplicate of `old` | kept\* |
+/// | is near to `old` | replaces `old`\* | duplicate of `old` | replaces `old`\* |
+/// | is near to nothing | replaces `old` | replaces `old` | replaces `old` |
+/// | is near to another id | dropped, `old` stays | dropped, `old` stays | dropped, `old` leaves |
+/// | has no features | kept, `old` stays | kept, `old` stays | kept, `old` leaves |
 ///
-/// What the index has under another id counts as long as it is there, also where a later document is about to take its
-/// place.
+/// \* Unless the text is near to another id too; then that row applies.
+///
+/// A document under another id counts while it is in the index, even if a later document is about
+/// to take its place.
 ///
 /// ```
 /// use pigeonhole_engine::dedup::{Candidate, Kept, KnownIds, Verdict};
@@ -50,21 +53,23 @@ use super::Candidate;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum KnownIds {
-    /// The earlier version never makes its document a duplicate. Where the document is one of another id, it stays.
+    /// The earlier version never makes its document a duplicate. If the document is a duplicate of
+    /// another id, the earlier version stays.
     #[default]
     Keep,
     /// The earlier version counts as any other document does.
     Compare,
-    /// The earlier version neither counts nor stays, as if it were removed just before its document is decided about.
+    /// The earlier version neither counts nor stays, as if removed just before its document is
+    /// decided about.
     Replace,
 }
 
 impl KnownIds {
-    /// All of them, with their names.
+    /// All variants, with their names.
     pub const ALL: [(Self, &str); 3] =
         [(Self::Keep, "keep"), (Self::Compare, "compare"), (Self::Replace, "replace")];
 
-    /// The name it goes by.
+    /// The name of the variant.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -74,15 +79,16 @@ impl KnownIds {
         }
     }
 
-    /// Decides about documents, each before those after it, and takes those into the index that are new. The answers
-    /// are of those with features, in their order: what keeps each out, which may be its own earlier version. No id may
-    /// be among them twice, nor one that this run has kept.
+    /// Decides about documents, each before the later ones, and inserts the new ones into the
+    /// index. The answers are for the candidates with features, in order: the document that keeps
+    /// each out, which may be its own earlier version. No id may be among the candidates twice, and
+    /// none kept by this run.
     ///
     /// # Errors
-    /// Those of the store. A call that failed may have been made in part, and the same call answers otherwise then:
-    /// under [`Compare`](Self::Compare) what the first one has taken in is a duplicate of itself. A caller that must
-    /// not take it for that writes down what is [foreseen](Self::foresee), and [carries it out](Self::carry_out) as
-    /// often as it takes.
+    /// The errors of the store. A failed call may have been made in part. The same call then
+    /// answers otherwise: under [`Compare`](Self::Compare) a document inserted by the first call is
+    /// a duplicate of itself. A caller that cannot accept this writes down the answers of
+    /// [`foresee`](Self::foresee), and repeats [`carry_out`](Self::carry_out) until success.
     pub fn insert_if_new(self, index: &Index, candidates: &[Candidate<'_>]) -> Result<Vec<Option<Match>>> {
         let documents = with_features(candidates);
         let foreseen = match self {
@@ -94,10 +100,10 @@ impl KnownIds {
         self.carry_out(index, candidates, Foreseen::new(foreseen), foresee_again)
     }
 
-    /// What [`insert_if_new`](Self::insert_if_new) would answer now; nothing is written.
+    /// Returns the present answers of [`insert_if_new`](Self::insert_if_new) and writes nothing.
     ///
     /// # Errors
-    /// Those of a read.
+    /// A failed read.
     pub fn foresee(self, index: &Index, candidates: &[Candidate<'_>]) -> Result<Vec<Option<Match>>> {
         let documents = with_features(candidates);
         let foresee = |documents: &[NewDocument]| Ok(originals(index.foresight().insert_if_new(documents)?));
@@ -112,17 +118,18 @@ impl KnownIds {
         }
     }
 
-    /// Does what was [foreseen](Self::foresee) for the same candidates. What others have inserted since then keeps a
-    /// document out all the same, which the answers tell. Doing it again changes nothing.
+    /// Carries out the [foreseen](Self::foresee) answers for the same candidates. A document
+    /// inserted by another program since then still keeps a candidate out, and shows in the
+    /// answers. Repeating the call changes nothing.
     ///
-    /// What was foreseen on the ground of a document that is kept out now has no ground any more.
-    /// `foresee_again` is asked about these, to the end of the chain: it is given their places
-    /// among the candidates with features, and the candidates. They are decided about after the
-    /// others, so that one may be dropped for a document that comes later.
+    /// An answer loses its ground if the document named by the answer is kept out now.
+    /// `foresee_again` is asked about such candidates, to the end of the chain, with their places
+    /// among the candidates with features, and the candidates. These are decided after the others,
+    /// and may be dropped for a document that comes later.
     ///
     /// # Errors
-    /// Those of the store and of `foresee_again`, and `Internal` where something else was foreseen
-    /// than for these candidates.
+    /// The errors of the store and of `foresee_again`, and `Internal` if the numbers of answers and
+    /// of candidates with features differ.
     pub fn carry_out<E: From<Error>>(
         self,
         index: &Index,
@@ -141,7 +148,7 @@ impl KnownIds {
             let dropped = (0..ids.len()).filter(|&place| foreseen.near(place).is_some());
             let leaving: Vec<DocumentId> =
                 empty.map(|empty| empty.id.clone()).chain(dropped.map(|place| ids[place].clone())).collect();
-            // Before the others come: some are new only without these.
+            // Earlier versions leave before the others come: some are new only without these.
             index.remove(&leaving)?;
         }
         let (mut new, mut came) = (foreseen.new_ones(), HashMap::new());
@@ -159,8 +166,8 @@ impl KnownIds {
         }
     }
 
-    /// Takes in those of the candidates in these `places` that are new; gives those that are kept
-    /// out, and by what.
+    /// Inserts the new candidates among these `places`; returns the others, each with the document
+    /// that keeps the candidate out.
     fn take_in(
         self,
         index: &Index,
@@ -208,7 +215,7 @@ fn originals(insertions: Vec<Insertion>) -> Vec<Option<Match>> {
     insertions.into_iter().map(Insertion::original).collect()
 }
 
-/// Of each document its earlier version, if the two are near.
+/// For each document its earlier version, if the two are near.
 fn own_versions(index: &Index, documents: &[NewDocument]) -> Result<Vec<Option<Match>>> {
     let ids: Vec<DocumentId> = documents.iter().map(|document| document.id.clone()).collect();
     let rule = index.insertion_rule();
@@ -227,11 +234,12 @@ fn own(rule: &Rule, document: &NewDocument, stored: StoredDocument, text: Option
     Some(Match::new(document.id.clone(), sketch.fingerprint(), nearness))
 }
 
-/// The answers where each earlier version leaves when it is the turn of its document, be that one without features.
+/// The answers under `Replace`: each earlier version leaves at the turn of its document, even of a
+/// document without features.
 fn foresee_replacing(index: &Index, candidates: &[Candidate<'_>]) -> Result<Vec<Option<Match>>> {
     let foresight = index.foresight();
     let mut answers = Vec::new();
-    // Runs of some without features, and then some with.
+    // A run is some candidates without features, then some with.
     for run in candidates.chunk_by(|one, next| one.features.is_none() || next.features.is_some()) {
         let empty = run.iter().filter(|candidate| candidate.features.is_none());
         let empty: Vec<DocumentId> = empty.map(|candidate| candidate.id.clone()).collect();
@@ -246,13 +254,13 @@ fn foresee_replacing(index: &Index, candidates: &[Candidate<'_>]) -> Result<Vec<
     Ok(answers)
 }
 
-/// Those that nothing keeps out yet.
+/// The documents that no decision keeps out.
 fn undecided(documents: &[NewDocument], decided: &[Option<Match>]) -> Vec<NewDocument> {
     let new = documents.iter().zip(decided).filter(|(_, near)| near.is_none());
     new.map(|(document, _)| document.clone()).collect()
 }
 
-/// What was decided, with the `answers` for those about which it was not.
+/// The decisions, with `answers` in the place of each `None`.
 fn filled_in(decided: Vec<Option<Match>>, answers: Vec<Option<Match>>) -> Result<Vec<Option<Match>>> {
     let mut answers = answers.into_iter();
     decided

@@ -1,4 +1,4 @@
-//! The cells of a bucket that has too many of them, in a file.
+//! The cells of a bucket that are too many for memory, in a file.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -6,13 +6,14 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use index::{Cell, DocumentId};
 use simhash::{ROW_KEY_LEN, RowKey};
 
-/// Written once, then read from any place on. A cell is its row key, the length of its id in two bytes, and the id.
+/// A file that is written once, then read from any place on. A cell is its row key, the length of
+/// its id in two bytes, and the id.
 pub(super) struct Crowd {
     file: BufWriter<File>,
 }
 
 impl Crowd {
-    /// In an empty file.
+    /// Makes a crowd in an empty file.
     pub(super) fn new(file: File) -> Self {
         Self { file: BufWriter::new(file) }
     }
@@ -25,12 +26,12 @@ impl Crowd {
         self.file.write_all(id)
     }
 
-    /// Where the first cell is, once all are in it.
+    /// Ends the writing and returns the place of the first cell.
     pub(super) fn start(&mut self) -> io::Result<u64> {
         self.file.flush().map(|()| 0)
     }
 
-    /// At most `limit` cells from a place on, and the place after them.
+    /// Reads at most `limit` cells from a place on, and returns the place after them.
     pub(super) fn read(&mut self, mut place: u64, limit: usize) -> io::Result<(Vec<Cell>, u64)> {
         let mut file = self.file.get_ref();
         file.seek(SeekFrom::Start(place))?;

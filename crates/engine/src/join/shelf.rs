@@ -1,5 +1,5 @@
-//! Sketches of documents, by id: what a join has looked up. Near documents meet in many buckets, in one after the other part
-//! of the index, so that what was looked up once is kept for a while.
+//! Sketches of documents, by id, as a join has looked them up. Near documents meet in many buckets,
+//! in one part of the index after another, so recently read sketches are kept.
 
 use std::collections::{BTreeSet, HashMap};
 use std::mem;
@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use index::{Cell, DocumentId, Index, MAX_BATCH, Result, Sketch};
 
-/// About so many bytes are kept, twice.
+/// Approximate bytes of each of the two generations.
 const KEPT_BYTES: usize = 128 << 20;
 
-/// What a sketch takes beside its id and its buckets.
+/// Bytes of a sketch beside its id and its bucket keys.
 const SKETCH_BYTES: usize = 350;
 
-/// What was looked up last, for all threads.
+/// Recently read sketches, for all threads.
 #[derive(Default)]
 pub(super) struct Kept(Mutex<Generations>);
 
-/// Two of them: when the young one is full it becomes the old one, and what was in that is forgotten.
+/// Two generations: when the young one is full it replaces the old one, which is forgotten.
 #[derive(Default)]
 struct Generations {
     young: HashMap<DocumentId, Arc<Sketch>>,
@@ -25,7 +25,7 @@ struct Generations {
     n_young_bytes: usize,
 }
 
-/// What is at hand of the documents of some cells.
+/// The known sketches of the documents of some cells.
 #[derive(Default)]
 pub(super) struct Shelf {
     known: HashMap<DocumentId, Arc<Sketch>>,
@@ -63,9 +63,9 @@ impl Shelf {
         cells.iter().zip(marks).filter(|(_, mark)| **mark).for_each(|(cell, _)| self.want(cell));
     }
 
-    /// Reads what is wanted, and keeps it.
+    /// Reads the wanted sketches, and keeps them.
     pub(super) fn fetch(&mut self, index: &Index, kept: &Kept) -> Result<()> {
-        // Whoever panicked with it has left it whole.
+        // A panic of another thread leaves the generations whole.
         let lock = || kept.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut missing = Vec::new();
         {
@@ -91,7 +91,7 @@ impl Shelf {
         Ok(())
     }
 
-    /// For each cell the sketch of its document, if that is there and filed in this place.
+    /// For each cell the sketch of its document, if the document is there and filed in this place.
     pub(super) fn sketches(&self, cells: &[Cell]) -> Vec<Option<&Sketch>> {
         let sketch =
             |cell: &Cell| self.known.get(&cell.id).map(Arc::as_ref).filter(|sketch| cell.is_of(sketch));

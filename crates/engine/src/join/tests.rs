@@ -7,7 +7,7 @@ use simhash::Fingerprint;
 use super::*;
 use crate::{Engine, Options};
 
-/// What every error comes to.
+/// The error type of all calls.
 type Failed = Box<dyn std::error::Error>;
 
 type Pairs = Vec<(String, String, Nearness)>;
@@ -30,7 +30,7 @@ fn documents(index: &Index) -> Vec<StoredDocument> {
     page.documents
 }
 
-/// The documents with their texts, where the index keeps them.
+/// The documents, with their texts if the index keeps texts.
 fn told(index: &Index) -> Vec<StoredDocument> {
     let mut documents = documents(index);
     for stored in &mut documents {
@@ -62,7 +62,7 @@ fn joined(index: &Index, cells: &[Cell], page: usize, block: usize) -> (Pairs, J
     (pairs, joined)
 }
 
-/// By the rule alone, of all pairs, over the texts where the index keeps them.
+/// Near pairs by the rule alone, over all pairs, with texts if the index keeps them.
 fn naive(index: &Index) -> BTreeSet<(String, String)> {
     let (documents, rule) = (told(index), index.rule());
     let mut near = BTreeSet::new();
@@ -134,18 +134,18 @@ fn it_finds_what_the_rule_says_of_all_pairs() {
         assert_eq!(names(&whole), expected, "{profile}");
         let rows: BTreeSet<_> = cells.iter().map(|cell| cell.row).collect();
         assert_eq!(counts.n_rows, rows.len() as u64);
-        // However the cells are paged, and each twice: the same pairs in the same order.
+        // Cells twice and in pages of any length give the same pairs in the same order.
         let twice: Vec<Cell> = cells.iter().flat_map(|cell| [cell.clone(), cell.clone()]).collect();
         for page in [1, 7, 1_000] {
             assert_eq!(joined(index, &twice, page, BLOCK_CELLS), (whole.clone(), counts));
         }
-        // Whatever is too much for a block, the same pairs once each.
+        // A smaller block gives the same pairs, once each.
         for block in [1, 2, 3, 10] {
             let (crowded, _) = joined(index, &cells, 5, block);
             assert_eq!(names(&crowded), expected, "{profile}, blocks of {block}");
             assert_eq!(joined(index, &twice, 1_000, block).0, crowded);
         }
-        // The parts are the whole.
+        // Parts together give the whole.
         let parts = Segments::parts(index.kind(), 7).unwrap();
         let of_part = |part: &Segments| {
             let cells: Vec<Cell> =
@@ -164,7 +164,8 @@ fn it_finds_what_the_rule_says_of_all_pairs() {
     }
 }
 
-/// Cells of what a document was before, of documents that are not there, and of one that has not come yet.
+/// Cells of an earlier version of a document, of missing documents, and of one that is still to
+/// come.
 #[test]
 fn cells_that_lead_nowhere_make_no_pairs() {
     let engine = engine_of(Profile::Full, None);
@@ -172,7 +173,7 @@ fn cells_that_lead_nowhere_make_no_pairs() {
     let mut all = cells(index);
     let gone: Vec<DocumentId> = (0..3).map(|n| id(&format!("same {n}"))).collect();
     assert_eq!(index.remove(&gone).unwrap(), [true; 3]);
-    // It was near to its copies, and is near to another text now.
+    // The document was near to its copies, and is near to another text now.
     let other = index.get(&[id("text 80 1")]).unwrap().pop().flatten().unwrap();
     let features = other.document.sketch.features().clone();
     index.insert(&[NewDocument { id: id("text 80 0"), features, source: None }]).unwrap();
@@ -200,12 +201,12 @@ fn a_narrower_rule_finds_less_and_a_wider_one_is_refused() {
     };
     let (own, narrower) = (n_pairs(0.8, 3).unwrap(), n_pairs(1.0, 0).unwrap());
     assert!(0 < narrower && narrower < own, "{narrower} {own}");
-    // Below the index's own similarity its bands find less than they could, and not less than at
-    // it.
+    // Below the index's own similarity its bands find fewer of the pairs, but no fewer than at it.
     assert!(n_pairs(0.7, 3).unwrap() >= n_pairs(0.8, 3).unwrap() && n_pairs(0.8, 4).is_err());
 }
 
-/// What signatures alone tell is read of a pair in each bucket that it shares, what simhashes tell in the first alone.
+/// A pair of simhashes is a candidate in its first shared bucket alone, as row keys tell that
+/// bucket.
 #[test]
 fn what_row_keys_tell_is_not_read_again() {
     let options =
@@ -217,7 +218,7 @@ fn what_row_keys_tell_is_not_read_again() {
     assert_eq!((counts.n_candidates, counts.n_pairs), (1, 1));
 }
 
-/// What keeps no texts is estimated, from the side of the lesser id.
+/// An index without texts estimates, from the side of the lesser id.
 #[test]
 fn without_texts_estimates_decide() {
     let options = Options { texts: Some(index::TextKeeping::None), ..Options::default() };

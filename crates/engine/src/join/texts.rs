@@ -1,5 +1,5 @@
-//! Texts of documents, by id: a pair that is worth a count is counted over them. They are read for such pairs alone, many in
-//! one call.
+//! Texts of documents, by id. Texts are read only for pairs that are worth a count, many in one
+//! call.
 
 use std::collections::{BTreeSet, HashMap};
 use std::mem;
@@ -7,20 +7,20 @@ use std::sync::{Mutex, PoisonError};
 
 use index::{DocumentId, Index, MAX_BATCH, Nearness, Result, Rule, Sketch, Text};
 
-/// About so many bytes are kept, twice.
+/// Approximate bytes of each of the two generations.
 const KEPT_BYTES: usize = 32 << 20;
 
-/// The texts of so many pairs are read together.
+/// The number of pairs whose texts are read together.
 const N_PAIRS_MAX: usize = 128;
 
-/// So many pairs wait for their texts, counted ones and others, as they are told in their order.
+/// The number of waiting pairs, with and without a count, since all are visited in order.
 const N_WAITING_MAX: usize = 4_096;
 
-/// The texts that were read last, for all threads.
+/// Recently read texts, for all threads.
 #[derive(Default)]
 pub(super) struct KeptTexts(Mutex<Generations>);
 
-/// Two of them: when the young one is full it becomes the old one, and what was in that is forgotten.
+/// Two generations: when the young one is full it replaces the old one, which is forgotten.
 #[derive(Default)]
 struct Generations {
     young: HashMap<DocumentId, Text>,
@@ -28,7 +28,7 @@ struct Generations {
     n_young_bytes: usize,
 }
 
-/// Pairs that were found, the lesser id first, in their order.
+/// Pairs found so far, the lesser id first, in order.
 #[derive(Default)]
 pub(super) struct Waiting<'a> {
     pairs: Vec<Pair<'a>>,
@@ -38,7 +38,7 @@ pub(super) struct Waiting<'a> {
 struct Pair<'a> {
     a: (&'a DocumentId, &'a Sketch),
     b: (&'a DocumentId, &'a Sketch),
-    /// Of one that is not to be counted.
+    /// `None` if the pair is to be counted.
     nearness: Option<Nearness>,
 }
 
@@ -68,7 +68,7 @@ impl KeptTexts {
         index: &Index,
         ids: BTreeSet<&'a DocumentId>,
     ) -> Result<HashMap<&'a DocumentId, Text>> {
-        // Whoever panicked with it has left it whole.
+        // A panic of another thread leaves the generations whole.
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut known, mut missing) = (HashMap::new(), Vec::new());
         {
@@ -96,7 +96,7 @@ impl KeptTexts {
 }
 
 impl<'a> Waiting<'a> {
-    /// Takes a pair that is near, or of which only a count can tell.
+    /// Takes a pair that is near, or one without a nearness, which a count decides.
     pub(super) fn push(
         &mut self,
         one: (&'a DocumentId, &'a Sketch),
@@ -108,12 +108,13 @@ impl<'a> Waiting<'a> {
         self.pairs.push(Pair { a, b, nearness });
     }
 
-    /// Whether it is time to [settle](Self::settle) them.
+    /// Returns true if it is time to [settle](Self::settle) the pairs.
     pub(super) fn is_full(&self) -> bool {
         self.n_to_count >= N_PAIRS_MAX || self.pairs.len() >= N_WAITING_MAX
     }
 
-    /// Counts what is to be counted, and calls `visit` for what is near, in order. None wait afterwards.
+    /// Counts the pairs to be counted, and calls `visit` for the near ones, in order. No pair waits
+    /// afterwards.
     pub(super) fn settle<E: From<index::Error>>(
         &mut self,
         index: &Index,

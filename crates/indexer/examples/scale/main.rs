@@ -28,10 +28,10 @@ use world::World;
 
 #[derive(Parser)]
 struct Args {
-    /// What all fingerprints are made from.
+    /// Seed of all fingerprints.
     #[arg(long, default_value_t = 7, global = true)]
     seed: u64,
-    /// How many documents the index has.
+    /// Number of documents in the index.
     #[arg(long, global = true, default_value_t = 100_000)]
     documents: u64,
     #[command(subcommand)]
@@ -42,7 +42,7 @@ struct Args {
 enum Command {
     /// Write the documents as Parquet, for `indexer import`.
     Documents { file: String },
-    /// Ask the index for what is near.
+    /// Ask the index for near documents.
     Query {
         store: String,
         #[arg(long, default_value_t = 1_000)]

@@ -1,4 +1,4 @@
-//! What may be asked of the commands that carry indexes over.
+//! The arguments of the commands that carry indexes over.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,8 +22,8 @@ use crate::output::Role;
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     store: PlaceArgs,
-    /// Write the records here; the name says what it is: .parquet, .csv, .tsv, else JSON Lines [packed where it ends in
-    /// .gz or .zst; - for stdout]
+    /// Write the records here; the name says what it is: .parquet, .csv, .tsv, else JSON Lines
+    /// [packed where it ends in .gz or .zst; - for stdout]
     ///
     /// Cells of CSV and TSV are written as they are: one that begins with =, +, - or @ is a formula
     /// to a spreadsheet.
@@ -56,7 +56,8 @@ pub(crate) struct ImportArgs {
     recipe: RecipeArgs,
     #[command(flatten)]
     journal: JournalArgs,
-    /// Write rows for a bulk load into HBase to this folder, as `bulk-rows` does, in place of documents into the index
+    /// Write rows for a bulk load into HBase to this folder, as `bulk-rows` does, in place of
+    /// documents into the index
     #[arg(
         long,
         value_name = "ROWS",
@@ -88,22 +89,22 @@ pub(crate) struct ReindexArgs {
     recipe: RecipeArgs,
 }
 
-/// The field of an exported record that has its text.
+/// The text field of an exported record.
 const TEXT_FIELD: &str = "text";
 
-/// Where records have their features.
+/// The fields of a record with its features.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Records")]
 struct GivenArgs {
     /// The field that holds a document's fingerprint, 64 bits
     ///
-    /// A number is decimal, from 0 to 2^64 - 1, or with a sign, from -2^63, and then taken bit for bit; in Parquet a
-    /// column of integers with a sign or without. A string has 16 hexadecimal digits, whatever they look like. So have
-    /// the cells of CSV and TSV: --fingerprint-digits says otherwise. Null is for a document that has none, which is a
-    /// text of symbols only.
+    /// A number is decimal, from 0 to 2^64 - 1, or with a sign, from -2^63, and then taken bit for
+    /// bit; in Parquet a column of integers with a sign or without. A string has 16 hexadecimal
+    /// digits, whatever they look like. So have the cells of CSV and TSV: --fingerprint-digits says
+    /// otherwise. Null is for a document that has none, which is a text of symbols only.
     #[arg(long, value_name = "FIELD", default_value = "fingerprint", env = "PIGEONHOLE_FINGERPRINT_FIELD")]
     fingerprint_field: FieldPath,
-    /// What fingerprints that are strings are written in
+    /// Digits of fingerprints that are strings
     #[arg(
         long,
         value_name = "DIGITS",

@@ -1,4 +1,4 @@
-//! What may be asked of `indexer idf` and `indexer idf-merge`.
+//! The arguments of `indexer idf` and `indexer idf-merge`.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,8 @@ pub(crate) struct IdfArgs {
     pub(crate) terms: TermArgs,
     #[command(flatten)]
     pub(crate) counting: CountingArgs,
-    /// Leave out terms of fewer documents; 1 keeps all, as parts need that are to be added up [default: 2, and 1 with --shard]
+    /// Leave out terms of fewer documents; 1 keeps all, as parts need that are to be added up
+    /// [default: 2, and 1 with --shard]
     ///
     /// What is left out weighs by the median of what is there, as all unknown terms do.
     #[arg(
@@ -41,7 +42,7 @@ pub(crate) struct IdfArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct IdfMergeArgs {
-    /// What `indexer idf` wrote, in any order
+    /// Files that `indexer idf` wrote, in any order
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -64,7 +65,8 @@ pub(crate) struct CountingArgs {
     /// Write the counts here; - for stdout
     #[arg(long, value_name = "FILE", value_parser = path_for(Role::Frequencies))]
     pub(crate) output: PathBuf,
-    /// Where temporary files go: two times the counts of all terms [default: the folder of the output]
+    /// Where temporary files go: two times the counts of all terms [default: the folder of the
+    /// output]
     #[arg(long, value_name = "DIR")]
     pub(crate) temp: Option<PathBuf>,
 }

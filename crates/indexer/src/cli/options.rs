@@ -25,11 +25,11 @@ use crate::journal::JournalOptions;
 use crate::opening::{RecipeOptions, StoreOptions};
 use crate::shard::Shard;
 
-/// What Kubernetes calls the number of a worker of an Indexed Job, from 0.
+/// Variable in which Kubernetes gives the number of a worker of an Indexed Job, from 0.
 const JOB_COMPLETION_INDEX: &str = "JOB_COMPLETION_INDEX";
 
 impl Command {
-    /// What is to be done; none where only a manual is asked for.
+    /// The task of the command; `None` for a request for a manual.
     pub(crate) fn task(self) -> anyhow::Result<Option<Task>> {
         Ok(Some(match self {
             Self::Fingerprint(args) => Task::Fingerprint(args.options()?),
@@ -48,7 +48,7 @@ impl Command {
     }
 }
 
-/// The request for an index, with the dictionaries that the arguments name.
+/// The options of an index, with the dictionaries that the arguments name.
 pub(super) fn store_options(store: &StoreArgs, recipe: &RecipeArgs) -> anyhow::Result<StoreOptions> {
     let options = store.options(Mode::CreateIfMissing, recipe)?;
     Ok(StoreOptions { uri: store.uri().map(str::to_owned), options })
@@ -211,7 +211,7 @@ impl CollectArgs {
 impl IdfArgs {
     fn options(self) -> anyhow::Result<IdfOptions> {
         let Self { input, terms, counting, min_df, memory_bytes_max } = self;
-        // No weights: the counts become the weights.
+        // Weights are not used: the counts become the weights.
         let recipe = RecipeArgs { terms, weights: Some(Weights::Uniform), ..RecipeArgs::default() };
         let recipe = recipe_options(&recipe)?;
         let (job, counting) = (input.job(None)?, counting.options());
@@ -241,7 +241,7 @@ impl InputArgs {
 }
 
 impl RunArgs {
-    /// The job, over an input that is made of the rest of the command line.
+    /// The job, with the input given by the rest of the command line.
     pub(super) fn job(
         self,
         input: impl FnOnce(IdArgs) -> InputOptions,
@@ -261,7 +261,7 @@ impl RunArgs {
     }
 }
 
-/// Which part of the work is this worker's, by one of the two flags that say so.
+/// The part of this worker, by one of the two flags for it.
 pub(super) fn shard_asked(shard: Option<Shard>, shards: Option<u32>) -> anyhow::Result<Option<Shard>> {
     match shards {
         None => Ok(shard),
@@ -269,7 +269,7 @@ pub(super) fn shard_asked(shard: Option<Shard>, shards: Option<u32>) -> anyhow::
     }
 }
 
-/// The part that the environment gives this worker.
+/// The part of this worker, by its number in the environment.
 fn shard_of(n: Result<String, VarError>, n_shards: u32) -> anyhow::Result<Shard> {
     let n =
         n.with_context(|| format!("--shards needs {JOB_COMPLETION_INDEX}; elsewhere say --shard N/OF"))?;

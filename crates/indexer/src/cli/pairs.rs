@@ -1,4 +1,4 @@
-//! What may be asked of `indexer pairs`.
+//! The arguments of `indexer pairs`.
 
 use std::path::PathBuf;
 
@@ -21,13 +21,14 @@ pub(crate) struct PairsArgs {
     store: PlaceArgs,
     /// Write the pairs to this folder, a file for each part: a new one, or of a run that broke off
     ///
-    /// Each pair is a, the lesser of the two ids, b, similarity, the share of n-grams that both have of those that
-    /// either has, missing where the index does not verify, exact, whether it was counted over the texts, share_of_a and
-    /// share_of_b, what of each is in common, and distance, in bits. A file appears when it is whole.
-    /// manifest.json says of what index the pairs are and how they were asked for; a folder of others is refused.
+    /// Each pair is a, the lesser of the two ids, b, similarity, the share of n-grams that both
+    /// have of those that either has, missing where the index does not verify, exact, whether it
+    /// was counted over the texts, share_of_a and share_of_b, what of each is in common, and
+    /// distance, in bits. A file appears when it is whole. manifest.json says of what index the
+    /// pairs are and how they were asked for; a folder of others is refused.
     #[arg(long, value_name = "DIR", value_parser = path_for(Role::PairParts), help_heading = "Output")]
     output: PathBuf,
-    /// What the files are
+    /// Format of the files
     #[arg(
         long,
         value_name = "FORMAT",
@@ -38,14 +39,17 @@ pub(crate) struct PairsArgs {
     results_format: ResultsFormat,
     /// In how many parts the index is gone through [default: 64 in HBase, else 16]
     ///
-    /// Each has as many rows as the others, where documents are not all alike. A table of HBase that was made with as
-    /// many regions is read region by region. What a part has found is lost by a kill, so a big index wants many.
+    /// Each has as many rows as the others, where documents are not all alike. A table of HBase
+    /// that was made with as many regions is read region by region. What a part has found is lost
+    /// by a kill, so a big index wants many.
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=99_999), help_heading = "Output")]
     parts: Option<u32>,
-    /// Only pairs that are at least so similar, .5 to 1 [default: the index's own least similarity, which is also the least]
+    /// Only pairs that are at least so similar, .5 to 1 [default: the index's own least similarity,
+    /// which is also the least]
     #[arg(long, value_name = "SHARE", value_parser = parse_similarity, help_heading = "Near-duplicates")]
     min_similarity: Option<Similarity>,
-    /// Bits of simhashes that may differ [default: the index's own max distance, which is also the most]
+    /// Bits of simhashes that may differ [default: the index's own max distance, which is also the
+    /// most]
     #[arg(long, value_name = "BITS", help_heading = "Near-duplicates")]
     max_distance: Option<Distance>,
     /// Parts that are gone through at a time [default: one for each core, in HBase 8 at least]
@@ -54,10 +58,12 @@ pub(crate) struct PairsArgs {
     /// No progress on stderr
     #[arg(long, short)]
     quiet: bool,
-    /// Take only every OF-th part: 0/3, 1/3 and 2/3 are all of three workers, which write to one folder
+    /// Take only every OF-th part: 0/3, 1/3 and 2/3 are all of three workers, which write to one
+    /// folder
     #[arg(long, value_name = "N/OF", env = "PIGEONHOLE_SHARD", conflicts_with = "shards")]
     shard: Option<Shard>,
-    /// The same as --shard N/OF, with N from JOB_COMPLETION_INDEX, which an Indexed Job of Kubernetes sets
+    /// The same as --shard N/OF, with N from JOB_COMPLETION_INDEX, which an Indexed Job of
+    /// Kubernetes sets
     #[arg(long, value_name = "OF", env = "PIGEONHOLE_SHARDS")]
     shards: Option<u32>,
 }

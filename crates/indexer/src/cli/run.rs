@@ -1,4 +1,4 @@
-//! What commands that read inputs have in common.
+//! Arguments shared by the commands that read inputs.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub(crate) struct InputArgs {
     pub(crate) run: RunArgs,
 }
 
-/// What any run over an input may be asked, whatever its records are.
+/// Arguments of a run over an input of any records.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct RunArgs {
@@ -30,23 +30,25 @@ pub(crate) struct RunArgs {
     pub(crate) work: WorkArgs,
     #[command(flatten)]
     pub(crate) ids: IdArgs,
-    /// Write every record that was rejected, or not indexed, here: JSON with kind, source, line (or row) and reason
+    /// Write every record that was rejected, or not indexed, here: JSON with kind, source, line (or
+    /// row) and reason
     #[arg(long, value_name = "FILE", value_parser = path_for(Role::Rejects))]
     pub(crate) rejects: Option<PathBuf>,
-    /// Take only one of OF equal parts of the documents, by a hash of their ids: 0/3, 1/3 and 2/3 are all of three
-    /// workers
+    /// Take only one of OF equal parts of the documents, by a hash of their ids: 0/3, 1/3 and 2/3
+    /// are all of three workers
     ///
-    /// Workers that share a --store (not memory:) keep no near-duplicate of what another one has kept. Every worker
-    /// reads everything and fingerprints its part; where reading takes the time, give each one files of its own.
-    /// Outputs and journals are each worker's own.
+    /// Workers that share a --store (not memory:) keep no near-duplicate of what another one has
+    /// kept. Every worker reads everything and fingerprints its part; where reading takes the time,
+    /// give each one files of its own. Outputs and journals are each worker's own.
     #[arg(long, value_name = "N/OF", env = "PIGEONHOLE_SHARD", conflicts_with = "shards")]
     pub(crate) shard: Option<Shard>,
-    /// The same as --shard N/OF, with N from JOB_COMPLETION_INDEX, which an Indexed Job of Kubernetes sets
+    /// The same as --shard N/OF, with N from JOB_COMPLETION_INDEX, which an Indexed Job of
+    /// Kubernetes sets
     #[arg(long, value_name = "OF", env = "PIGEONHOLE_SHARDS")]
     pub(crate) shards: Option<u32>,
 }
 
-/// How a run goes about it. The result is the same.
+/// The manner of a run, which does not change the result.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct WorkArgs {
@@ -61,15 +63,17 @@ pub(crate) struct WorkArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "A run that goes on")]
 pub(crate) struct JournalArgs {
-    /// Keep a journal in this directory: after a crash, a kill or a stop the same command goes on where it was
+    /// Keep a journal in this directory: after a crash, a kill or a stop the same command goes on
+    /// where it was
     ///
-    /// Nothing is lost or counted twice, and the outputs are those of a run without a stop; until they are whole
-    /// they are called `.NAME.….partial`. When the job is done, the same command says so and does nothing. The first
-    /// run makes the directory. A job with other inputs or options is refused; remove the directory to begin anew.
-    /// Inputs and outputs must be files; it goes with neither --report nor --clusters, which are made of what one run
-    /// has seen, nor --dry-run. Ctrl-C and SIGTERM stop it at the next checkpoint, some seconds on, with exit status
-    /// 130 and 143; a second one, or one in the first of two readings (--keep), stops it at once, and what came after
-    /// the last checkpoint is done again.
+    /// Nothing is lost or counted twice, and the outputs are those of a run without a stop; until
+    /// they are whole they are called `.NAME.….partial`. When the job is done, the same command
+    /// says so and does nothing. The first run makes the directory. A job with other inputs or
+    /// options is refused; remove the directory to begin anew. Inputs and outputs must be files; it
+    /// goes with neither --report nor --clusters, which are made of what one run has seen, nor
+    /// --dry-run. Ctrl-C and SIGTERM stop it at the next checkpoint, some seconds on, with exit
+    /// status 130 and 143; a second one, or one in the first of two readings (--keep), stops it at
+    /// once, and what came after the last checkpoint is done again.
     #[arg(long, value_name = "DIR", env = "PIGEONHOLE_JOURNAL", value_parser = path_for(Role::Journal))]
     pub(crate) journal: Option<PathBuf>,
     /// Take a checkpoint after this many records, or 64 MiB of text, whichever comes first
@@ -88,11 +92,13 @@ pub(crate) struct JournalArgs {
 pub(crate) struct SourceArgs {
     /// Where the documents come from, a name by which `pigeonhole remove --source` removes them all
     ///
-    /// A record that has a field for it (--source-field) comes from there. A document that is in the index already,
-    /// with the same fingerprint, keeps the source that it has. Example: --source crawl-2026-01
+    /// A record that has a field for it (--source-field) comes from there. A document that is in
+    /// the index already, with the same fingerprint, keeps the source that it has. Example:
+    /// --source crawl-2026-01
     #[arg(long, value_name = "NAME")]
     pub(crate) source: Option<Source>,
-    /// The field that holds a document's source, a string or an integer of 1 to 255 bytes; it may be missing or null
+    /// The field that holds a document's source, a string or an integer of 1 to 255 bytes; it may
+    /// be missing or null
     #[arg(long, value_name = "FIELD", default_value = "source", env = "PIGEONHOLE_SOURCE_FIELD")]
     pub(crate) source_field: FieldPath,
 }

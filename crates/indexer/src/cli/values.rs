@@ -1,4 +1,4 @@
-//! How the values of flags are called, and what `--help` says of each. The types themselves know nothing of a command
+//! Names of the values of flags, with their help. The types themselves know nothing of a command
 //! line.
 
 use std::path::PathBuf;
@@ -13,12 +13,12 @@ use minhash::Similarity;
 use crate::clusters::Chains;
 use crate::output::{ResultsFormat, Role};
 
-/// The argument for an output: a path whose name was checked.
+/// The parser of an output path: it checks the name.
 pub(super) fn path_for(role: Role) -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(move |path| role.of(&path).map(|_| path))
 }
 
-/// The least share of a document that is contained.
+/// The parser of `--contained`: a share of .5 or more.
 pub(super) fn contained() -> impl TypedValueParser<Value = Similarity> {
     StringValueParser::new().try_map(|text| {
         let share = program::flags::parse_similarity(&text)?;
@@ -27,7 +27,7 @@ pub(super) fn contained() -> impl TypedValueParser<Value = Similarity> {
     })
 }
 
-/// What an id of an earlier run means.
+/// The parser of `--known-ids`.
 pub(super) fn known_ids() -> impl TypedValueParser<Value = KnownIds> {
     let possible = |(known_ids, name)| {
         PossibleValue::new(name).help(match known_ids {

@@ -16,8 +16,8 @@ use crate::numbers::Grouped;
 use crate::pipeline::Fingerprinted;
 
 pub(crate) struct Rule {
-    /// The engine whose index decides and takes new documents; in a dry run behind an overlay, which
-    /// leaves the index unchanged.
+    /// The engine whose index decides and takes new documents; in a dry run behind an overlay,
+    /// which leaves the index unchanged.
     pub(crate) engine: Arc<Engine>,
     pub(crate) dry_run: bool,
     /// `None` without a journal.

@@ -47,20 +47,22 @@ pub(crate) struct Args {
     records: RecordArgs,
     #[command(flatten)]
     ids: IdArgs,
-    /// How many documents are looked at, chosen at random
+    /// Number of documents looked at, chosen at random
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     sample: usize,
-    /// Another number draws another sample; the same one draws the same of the same input [default: 1]
+    /// Another number draws another sample; the same one draws the same of the same input [default:
+    /// 1]
     #[arg(long, value_name = "N")]
     sample_seed: Option<u64>,
-    /// The least Jaccard similarity of near-duplicates, .5 to 1 [default: with --families the best by F1, else 0.8]
+    /// The least Jaccard similarity of near-duplicates, .5 to 1 [default: with --families the best
+    /// by F1, else 0.8]
     #[arg(long, value_name = "SHARE", value_parser = parse_similarity)]
     min_similarity: Option<Similarity>,
     /// The field that names the family of a document, where it is known which are versions of one
     ///
-    /// A string of any length or an integer. Each threshold from .5 to .95 is held against the families, and the one with
-    /// the best F1 is taken. Without this, a histogram of the similarities that the sample has shows five pairs to read at
-    /// each step.
+    /// A string of any length or an integer. Each threshold from .5 to .95 is held against the
+    /// families, and the one with the best F1 is taken. Without this, a histogram of the
+    /// similarities that the sample has shows five pairs to read at each step.
     #[arg(long, value_name = "FIELD", visible_alias = "labels")]
     families: Option<FieldPath>,
     /// Write the settings to this file, which must not be there yet [default: print them]

@@ -8,39 +8,44 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use corpus::{Digits, FieldPath, Format, InputOptions, RECORD_BYTES_MAX, RecordOptions, WAIT};
 
-/// Which files are read.
+/// Flags that name the files to read.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub struct FileArgs {
-    /// Files, folders, globs in quotes ('crawl/*.jsonl.gz'), s3:// gs:// hdfs:// http(s)://; - reads standard input
+    /// Files, folders, globs in quotes ('crawl/*.jsonl.gz'), s3:// gs:// hdfs:// http(s)://; -
+    /// reads standard input
     ///
-    /// They are read in the order given: of a folder every file whose name says a known format (--format has the list),
-    /// also in the folders inside, and of a glob every match, both sorted by name. The other files of a folder are left
-    /// out, counted by how their names end; names that begin with a dot are passed over. An empty file has no record; an
-    /// empty text or page is a document without features. Files may be packed with gzip, zstd or bzip2, which is told by
+    /// They are read in the order given: of a folder every file whose name says a known format
+    /// (--format has the list), also in the folders inside, and of a glob every match, both sorted
+    /// by name. The other files of a folder are left out, counted by how their names end; names
+    /// that begin with a dot are passed over. An empty file has no record; an empty text or page is
+    /// a document without features. Files may be packed with gzip, zstd or bzip2, which is told by
     /// their content.
     ///
-    /// s3://BUCKET/KEY takes AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL,
-    /// gs:// GOOGLE_APPLICATION_CREDENTIALS, hdfs://HOST:PORT/PATH HADOOP_CONF_DIR and HADOOP_USER_NAME from the
-    /// environment. AWS_SKIP_SIGNATURE=true and GOOGLE_SKIP_SIGNATURE=true read what is public. On the web an address is one
-    /// file.
+    /// s3://BUCKET/KEY takes AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN,
+    /// AWS_REGION, AWS_ENDPOINT_URL, gs:// GOOGLE_APPLICATION_CREDENTIALS, hdfs://HOST:PORT/PATH
+    /// HADOOP_CONF_DIR and HADOOP_USER_NAME from the environment. AWS_SKIP_SIGNATURE=true and
+    /// GOOGLE_SKIP_SIGNATURE=true read what is public. On the web an address is one file.
     #[arg(required_unless_present = "files_from", value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Read these too: a file that names files and folders, one a line; - for a list on standard input
+    /// Read these too: a file that names files and folders, one a line; - for a list on standard
+    /// input
     #[arg(long, value_name = "LIST")]
     pub files_from: Option<PathBuf>,
-    /// How long to go on trying when a file that lies elsewhere breaks off, before the rest of it is rejected
+    /// Seconds to go on trying when a file that lies elsewhere breaks off, before the rest of it is
+    /// rejected
     #[arg(long, value_name = "N", default_value_t = WAIT.as_secs(), env = "PIGEONHOLE_INPUT_WAIT_SECONDS")]
     pub input_wait_seconds: u64,
 }
 
-/// What records are, wherever they come from.
+/// Flags about records of any source.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub struct RecordArgs {
     #[command(flatten)]
     form: FormArgs,
-    /// The field that holds a document's text; several, with commas between them, are joined by line breaks
+    /// The field that holds a document's text; several, with commas between them, are joined by
+    /// line breaks
     #[arg(
         long,
         value_name = "FIELD",
@@ -53,7 +58,7 @@ pub struct RecordArgs {
     bound: BoundArgs,
 }
 
-/// What records are that have no text.
+/// Flags about records without a text.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub struct TextlessArgs {
@@ -63,27 +68,28 @@ pub struct TextlessArgs {
     bound: BoundArgs,
 }
 
-/// What the inputs are, and where a record has its id.
+/// Flags about the format of the inputs and the id of a record.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 struct FormArgs {
-    /// What the inputs are [default: by the end of a name, else by how it begins, else jsonl]
+    /// Format of the inputs [default: by the end of a name, else by how it begins, else jsonl]
     ///
-    /// .jsonl .ndjson .json are jsonl, .csv csv, .tsv tsv, .parquet parquet, .txt .text .md .markdown .rst text, .html
-    /// .htm .xhtml html, .warc .wet warc; .gz .zst .bz2 may follow. With this, every file of a folder is read. A file that
-    /// plainly is something else, by how it begins, is not read: refused where it was named itself, and else one rejected
-    /// record.
+    /// .jsonl .ndjson .json are jsonl, .csv csv, .tsv tsv, .parquet parquet, .txt .text .md
+    /// .markdown .rst text, .html .htm .xhtml html, .warc .wet warc; .gz .zst .bz2 may follow. With
+    /// this, every file of a folder is read. A file that plainly is something else, by how it
+    /// begins, is not read: refused where it was named itself, and else one rejected record.
     #[arg(long, value_name = "FORMAT", env = "PIGEONHOLE_FORMAT", value_parser = format())]
     format: Option<Format>,
-    /// The field that holds a document's id, a string or an integer: a name, or a JSON pointer as /meta/id [default: id]
+    /// The field that holds a document's id, a string or an integer: a name, or a JSON pointer as
+    /// /meta/id [default: id]
     ///
-    /// In WARC the fields are those of a record's header, and the default is WARC-Record-ID, without its brackets: a page that
-    /// was fetched twice has WARC-Target-URI twice.
+    /// In WARC the fields are those of a record's header, and the default is WARC-Record-ID,
+    /// without its brackets: a page that was fetched twice has WARC-Target-URI twice.
     #[arg(long, value_name = "FIELD", env = "PIGEONHOLE_ID_FIELD")]
     id_field: Option<FieldPath>,
 }
 
-/// How long a record may be.
+/// Bound on the length of a record.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Input")]
 struct BoundArgs {
@@ -92,14 +98,16 @@ struct BoundArgs {
     record_bytes_max: usize,
 }
 
-/// What becomes of records without an id.
+/// Treatment of records without an id.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub struct IdArgs {
-    /// Give a record without an id one: its file and the number of its (first) line or row, as news/a.jsonl:17
+    /// Give a record without an id one: its file and the number of its (first) line or row, as
+    /// news/a.jsonl:17
     ///
-    /// The file is its path below the folder that was named, or below the first wildcard of a glob, or its bare name, so
-    /// that an id stays the same when the corpus lies elsewhere. In a list it is the path as it stands there.
+    /// The file is its path below the folder that was named, or below the first wildcard of a glob,
+    /// or its bare name, so that an id stays the same when the corpus lies elsewhere. In a list it
+    /// is the path as it stands there.
     #[arg(long, env = "PIGEONHOLE_MAKE_IDS")]
     pub make_ids: bool,
 }

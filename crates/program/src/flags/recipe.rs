@@ -19,7 +19,7 @@ pub enum Fold {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Text to fingerprint")]
 pub struct TermArgs {
-    /// How texts are cut into terms
+    /// Segmenter that cuts texts into terms
     ///
     /// `jieba` for texts with Chinese in them (other scripts are cut at Unicode word boundaries);
     /// `jieba-no-hmm` is faster and joins only words that the dictionary has; `words` cuts all
@@ -33,12 +33,13 @@ pub struct TermArgs {
     #[arg(long, env = "PIGEONHOLE_SEGMENTER", value_name = "HOW")]
     pub segmenter: Option<Segmenter>,
 
-    /// Whether traditional Chinese counts as its simplified form [default: true, or what --idf was
-    /// counted with]
+    /// Count traditional Chinese as its simplified form [default: true, or what --idf was counted
+    /// with]
     #[arg(long, env = "PIGEONHOLE_SIMPLIFY", value_name = "true|false")]
     pub simplify: Option<bool>,
 
-    /// What of a letter does not count, besides its case: `diacritics`, or `none` [default: none]
+    /// Part of a letter that does not count, besides its case: `diacritics`, or `none` [default:
+    /// none]
     ///
     /// With `diacritics`, text that was typed without them equals text with them: Vietnamese with
     /// đ, Czech, Greek with its tonos. In most languages they tell words apart, so it is for
@@ -72,7 +73,7 @@ pub struct RecipeArgs {
     #[command(flatten)]
     pub terms: TermArgs,
 
-    /// How terms are weighed: `tf-idf`, `levels` or `uniform`
+    /// Weights of terms: `tf-idf`, `levels` or `uniform`
     ///
     /// `tf-idf`: occurrences × inverse document frequency; `levels`: grades 1 to 5, by the tf-idf
     /// weight held against the heaviest of the text; `uniform`: every distinct term weighs the
@@ -80,7 +81,7 @@ pub struct RecipeArgs {
     #[arg(long, env = "PIGEONHOLE_WEIGHTS", value_name = "HOW")]
     pub weights: Option<Weights>,
 
-    /// How many of a text's heaviest terms count; 0 for all [default: 200]
+    /// Number of a text's heaviest terms that count; 0 for all [default: 200]
     #[arg(long, env = "PIGEONHOLE_TOP_TERMS", value_name = "N")]
     pub top_terms: Option<u32>,
 
@@ -116,7 +117,8 @@ impl RecipeArgs {
             let path = if field == field::IDF { &self.idf } else { &self.terms.user_dict };
             DictionaryFileError { path: path.clone().unwrap_or_default(), kind: Kind::Line(source) }
         })?;
-        // Any index agrees with the recipe asked for here, or is refused for that.
+        // An index agrees with the requested recipe, or is refused for it; so the counts are
+        // checked here.
         self.recipe(&dictionaries).check_counts(&dictionaries).map_err(|source| DictionaryFileError {
             path: self.idf.clone().unwrap_or_default(),
             kind: Kind::CountedOtherwise(source),
@@ -124,7 +126,7 @@ impl RecipeArgs {
         Ok(dictionaries)
     }
 
-    /// The fields of a recipe that were asked for: a stored recipe must agree with them.
+    /// The fields of the recipe given as arguments: a stored recipe must agree with them.
     #[must_use]
     pub fn explicit_fields(&self, dictionaries: &Dictionaries) -> BTreeMap<String, String> {
         self.choices().fields(dictionaries)

@@ -1,4 +1,4 @@
-//! The flags by which every program names an index.
+//! Flags that name an index, for every program.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,36 +14,38 @@ use simhash::Distance;
 
 use super::{DictionaryFileError, RecipeArgs};
 
-/// Which index, and how it is built if it is new.
+/// The place of an index, and the settings of a new one.
 #[derive(Args, Clone, Debug, Default)]
 pub struct StoreArgs {
     #[command(flatten)]
     place: PlaceArgs,
-    /// What it is built like.
+    /// The settings of a new index.
     #[command(flatten)]
     pub built: BuiltArgs,
 }
 
-/// Which index.
+/// The place of an index.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PlaceArgs {
     /// Where the index is.
     ///
-    /// embedded:PATH keeps it in a directory of this machine; several programs may use it at once. Example:
-    /// --store embedded:./news-index
+    /// embedded:PATH keeps it in a directory of this machine; several programs may use it at once.
+    /// Example: --store embedded:./news-index
     ///
-    /// hbase+rpc://HOST:PORT/NAME keeps it in two tables of HBase, which schema/create.rb makes; HOST:PORT is a master
-    /// (or several, with commas between them), and the region servers must be reachable from here. Any number of
-    /// programs on any number of machines may use it at once. ?user=NAME after it is the name that HBase is told
-    /// [default: that of HADOOP_USER_NAME or of the user]. &tls-ca=PATH is for servers that speak TLS: the certificates of
-    /// the authorities that signed theirs; &tls-cert=PATH and &tls-key=PATH are for those that ask for one, which is
-    /// HBase's default. &principal=hbase/_HOST@REALM is for servers that want Kerberos: what they go by; the ticket is
-    /// that of kinit or of KRB5_CLIENT_KTNAME, and the program one that was built with the feature `kerberos`.
-    /// Example: --store hbase+rpc://master-1:16000,master-2:16000/news
+    /// hbase+rpc://HOST:PORT/NAME keeps it in two tables of HBase, which schema/create.rb makes;
+    /// HOST:PORT is a master (or several, with commas between them), and the region servers must be
+    /// reachable from here. Any number of programs on any number of machines may use it at once.
+    /// ?user=NAME after it is the name that HBase is told [default: that of HADOOP_USER_NAME or of
+    /// the user]. &tls-ca=PATH is for servers that speak TLS: the certificates of the authorities
+    /// that signed theirs; &tls-cert=PATH and &tls-key=PATH are for those that ask for one, which
+    /// is HBase's default. &principal=hbase/_HOST@REALM is for servers that want Kerberos: what
+    /// they go by; the ticket is that of kinit or of KRB5_CLIENT_KTNAME, and the program one that
+    /// was built with the feature `kerberos`. Example: --store
+    /// hbase+rpc://master-1:16000,master-2:16000/news
     ///
-    /// hbase://HOST:PORT/NAME is the same index through a Thrift gateway, best one beside the program: for a cluster with
-    /// Kerberos, or behind a firewall. ?connections=N after it allows up to N connections [default: 8]. Example:
-    /// --store hbase://localhost:9090/news
+    /// hbase://HOST:PORT/NAME is the same index through a Thrift gateway, best one beside the
+    /// program: for a cluster with Kerberos, or behind a firewall. ?connections=N after it allows
+    /// up to N connections [default: 8]. Example: --store hbase://localhost:9090/news
     ///
     /// redis://HOST:PORT/NAME keeps it in a Redis server, under keys that begin with
     /// pigeonhole:{NAME}:. Any number of programs on any number of machines may use it at once.
@@ -55,23 +57,24 @@ pub struct PlaceArgs {
     store: Option<String>,
 }
 
-/// How an index is built if it is new, and what an existing one has to agree with.
+/// Settings of a new index, with which an existing index must agree.
 #[derive(Args, Clone, Debug, Default)]
 pub struct BuiltArgs {
     /// The table scheme: which blocks of the fingerprint must agree. Profile minhash has none.
     ///
-    /// An index keeps the scheme that it was made with, so this is for a new one [default: 5c2]; for an existing one
-    /// leave it out, or the program refuses where it differs.
+    /// An index keeps the scheme that it was made with, so this is for a new one [default: 5c2];
+    /// for an existing one leave it out, or the program refuses where it differs.
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(SketchKind::NAMES), help_heading = "Index")]
     scheme: Option<String>,
 
     /// By what documents are found: classic, minhash or full.
     ///
-    /// classic files each by its simhash, in ten rows; minhash by bands of its character n-grams, in 16 and a few
-    /// more; full by both. What is found is confirmed by the n-grams in each of them. classic misses near-duplicates
-    /// of short texts and of texts with scattered changes; minhash and full miss next to none. An index keeps the
-    /// profile that it was made with, so this is for a new one [default: full]; for an existing one leave it out.
-    /// `pigeonhole eval` shows what each finds in texts of yours.
+    /// classic files each by its simhash, in ten rows; minhash by bands of its character n-grams,
+    /// in 16 and a few more; full by both. What is found is confirmed by the n-grams in each of
+    /// them. classic misses near-duplicates of short texts and of texts with scattered changes;
+    /// minhash and full miss next to none. An index keeps the profile that it was made with, so
+    /// this is for a new one [default: full]; for an existing one leave it out. `pigeonhole eval`
+    /// shows what each finds in texts of yours.
     #[arg(
         long,
         value_name = "PROFILE",
@@ -81,11 +84,11 @@ pub struct BuiltArgs {
     )]
     profile: Option<String>,
 
-    /// Whether near-duplicates are confirmed: on or off.
+    /// Confirm near-duplicates: on or off.
     ///
-    /// off takes every pair for near-duplicates whose simhashes are within --max-distance: up to a third of them are
-    /// not. It saves 130 bytes a document, and only profile classic can do without. An index keeps what it was made
-    /// with, so this is for a new one [default: on].
+    /// off takes every pair for near-duplicates whose simhashes are within --max-distance: up to a
+    /// third of them are not. It saves 130 bytes a document, and only profile classic can do
+    /// without. An index keeps what it was made with, so this is for a new one [default: on].
     #[arg(
         long,
         value_name = "STATE",
@@ -95,22 +98,25 @@ pub struct BuiltArgs {
     )]
     verify: Option<String>,
 
-    /// How similar near-duplicates are at least: what two texts share of the n-grams that either has, .5 to 1.
+    /// Least similarity of near-duplicates: the share of n-grams in both texts of those in either,
+    /// .5 to 1.
     ///
-    /// An index keeps the one that it was made with, so this is for a new one [default: 0.8]. Where the index keeps texts the
-    /// similarity is counted, and nothing below this is called a near-duplicate. Else that of texts of more than some 50
-    /// characters is estimated, with a standard deviation of .03. The bands follow from it: they propose .998 of the pairs
-    /// at it from .8 on and .99 below, and at 1 equal texts alone, by one key (`pigeonhole scheme minhash`).
-    /// Example: --min-similarity 0.9
+    /// An index keeps the one that it was made with, so this is for a new one [default: 0.8]. Where
+    /// the index keeps texts the similarity is counted, and nothing below this is called a
+    /// near-duplicate. Else that of texts of more than some 50 characters is estimated, with a
+    /// standard deviation of .03. The bands follow from it: they propose .998 of the pairs at it
+    /// from .8 on and .99 below, and at 1 equal texts alone, by one key
+    /// (`pigeonhole scheme minhash`). Example: --min-similarity 0.9
     #[arg(long, value_name = "SHARE", value_parser = parse_similarity, help_heading = "Index")]
     min_similarity: Option<Similarity>,
 
-    /// Whether the index keeps the texts of its documents: none or zstd.
+    /// Keep the texts of the documents in the index: none or zstd.
     ///
-    /// With texts every pair is counted before it is called near-duplicates. Without them an estimate by signatures
-    /// decides, which errs for pairs close to --min-similarity. zstd takes a third to a half of the bytes of the texts, and
-    /// everyone who can read the index can read them. An index keeps what it was made with, so this is for a new one
-    /// [default: zstd where documents come with texts, none in redis:]; for an existing one leave it out.
+    /// With texts every pair is counted before it is called near-duplicates. Without them an
+    /// estimate by signatures decides, which errs for pairs close to --min-similarity. zstd takes a
+    /// third to a half of the bytes of the texts, and everyone who can read the index can read
+    /// them. An index keeps what it was made with, so this is for a new one [default: zstd where
+    /// documents come with texts, none in redis:]; for an existing one leave it out.
     #[arg(
         long,
         value_name = "KEPT",
@@ -122,18 +128,20 @@ pub struct BuiltArgs {
 
     /// Take documents with other numbers for other documents, however similar they are.
     ///
-    /// `26 dead` and `28 dead`, an invoice over 1,000 and one over 9,000: without this they are near-duplicates where all else
-    /// is the same, and every output says that the numbers differ. Numbers are digits of any script and Chinese
-    /// numerals, in their order. An index keeps what it was made with, so this is for a new one.
+    /// `26 dead` and `28 dead`, an invoice over 1,000 and one over 9,000: without this they are
+    /// near-duplicates where all else is the same, and every output says that the numbers differ.
+    /// Numbers are digits of any script and Chinese numerals, in their order. An index keeps what
+    /// it was made with, so this is for a new one.
     #[arg(long, env = "PIGEONHOLE_SAME_NUMBERS", help_heading = "Index")]
     same_numbers: bool,
 
     /// Hash the n-grams of the documents with a secret key.
     ///
-    /// Without it signatures are made alike everywhere, and a stranger who knows a document can make another text with its
-    /// signature, so that the one keeps the other out. That matters where strangers choose the texts and the index keeps
-    /// none: where it keeps them, they are counted. The key is drawn when an index is made and stands in its metadata: who
-    /// can read the index can read it. `pigeonhole info --key` prints it, for --key-file.
+    /// Without it signatures are made alike everywhere, and a stranger who knows a document can
+    /// make another text with its signature, so that the one keeps the other out. That matters
+    /// where strangers choose the texts and the index keeps none: where it keeps them, they are
+    /// counted. The key is drawn when an index is made and stands in its metadata: who can read the
+    /// index can read it. `pigeonhole info --key` prints it, for --key-file.
     #[arg(long, env = "PIGEONHOLE_KEYED", help_heading = "Index")]
     keyed: bool,
 
@@ -152,16 +160,18 @@ pub struct BuiltArgs {
 
     /// In how many of the 64 bits the simhashes of near-duplicates may differ.
     ///
-    /// An index keeps the distance that it was made with, so this is for a new one [default: 3, the most that the
-    /// schemes find]; a smaller one proposes fewer documents. Example: --max-distance 2
+    /// An index keeps the distance that it was made with, so this is for a new one [default: 3, the
+    /// most that the schemes find]; a smaller one proposes fewer documents. Example: --max-distance
+    /// 2
     #[arg(long, value_name = "BITS", help_heading = "Index")]
     max_distance: Option<Distance>,
 
-    /// How long documents stay after their insertion: a number with s, m, h, d or w, as in 36h or 1d12h.
+    /// Time that documents stay after their insertion: a number with s, m, h, d or w, as in 36h or
+    /// 1d12h.
     ///
-    /// Past that they are found no more, keep no other document out, and their room is used again. An index keeps the
-    /// retention that it was made with, so this is for a new one [default: documents stay until somebody removes them].
-    /// Example: --retain 2d
+    /// Past that they are found no more, keep no other document out, and their room is used again.
+    /// An index keeps the retention that it was made with, so this is for a new one [default:
+    /// documents stay until they are removed]. Example: --retain 2d
     #[arg(long, value_name = "DURATION", help_heading = "Index")]
     retain: Option<Retention>,
 
@@ -169,15 +179,17 @@ pub struct BuiltArgs {
     clock: ClockArgs,
 }
 
-/// How far this machine's clock is believed.
+/// Bound on the trust in this machine's clock.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct ClockArgs {
-    /// Write nothing while this machine's clock is ahead of the last write to the index by more than this.
+    /// Write nothing while this machine's clock is ahead of the last write to the index by more
+    /// than this.
     ///
-    /// It is for an index with a retention, in which a clock that has jumped ahead makes everything look expired. Without
-    /// this option a clock that is more than a day ahead is warned of on stderr, and what has expired only by it is kept
-    /// until writes have gone on by it for a day. So give it where the index never rests that long. In HBase nothing is
-    /// expired by this machine's clock, and the option is refused. Example: --clock-ahead-max 1d
+    /// It is for an index with a retention, in which a clock that has jumped ahead makes everything
+    /// look expired. Without this option a clock that is more than a day ahead is warned of on
+    /// stderr, and what has expired only by it is kept until writes have gone on by it for a day.
+    /// So give it where the index never rests that long. In HBase nothing is expired by this
+    /// machine's clock, and the option is refused. Example: --clock-ahead-max 1d
     #[arg(
         long,
         value_name = "DURATION",
@@ -188,10 +200,10 @@ pub struct ClockArgs {
     pub clock_ahead_max: Option<Duration>,
 }
 
-/// A share from 0 to 1.
+/// Parses a share from 0 to 1.
 ///
 /// # Errors
-/// What it should be.
+/// The expected form.
 pub fn parse_similarity(text: &str) -> Result<Similarity, String> {
     text.parse()
         .ok()
@@ -199,12 +211,12 @@ pub fn parse_similarity(text: &str) -> Result<Similarity, String> {
         .ok_or_else(|| "it is a share from 0 to 1, as in 0.8".to_owned())
 }
 
-/// More than the file of a key has, with space around it.
+/// More bytes than the file of a key has, with space around it.
 const KEY_BYTES_MAX: u64 = 1 << 10;
 
 fn read_key(path: &str) -> Result<Key, String> {
     let mut digits = String::new();
-    // What has no end, as a device, is not read to it.
+    // An endless file, such as a device, is not read to the end.
     let read =
         std::fs::File::open(path).and_then(|file| file.take(KEY_BYTES_MAX).read_to_string(&mut digits));
     read.map_err(|error| error.to_string())?;
@@ -216,7 +228,7 @@ fn parse_duration(text: &str) -> Result<Duration, InvalidRetention> {
 }
 
 impl PlaceArgs {
-    /// The URL, where one was given.
+    /// The URL, if given.
     #[must_use]
     pub fn uri(&self) -> Option<&str> {
         self.store.as_deref()
@@ -224,7 +236,7 @@ impl PlaceArgs {
 }
 
 impl StoreArgs {
-    /// The URL, where one was given.
+    /// The URL, if given.
     #[must_use]
     pub fn uri(&self) -> Option<&str> {
         self.place.uri()
@@ -263,7 +275,7 @@ impl BuiltArgs {
         self.verify.as_ref().map(|state| state == "on")
     }
 
-    /// How to open the index with its recipe.
+    /// The options for opening the index with its recipe.
     ///
     /// # Errors
     /// Where a dictionary file of the recipe cannot be used.
@@ -292,7 +304,7 @@ impl BuiltArgs {
         })
     }
 
-    /// What these flags insist on, together with the fields of the recipe that the caller insists on, and the recipe of
+    /// The options of these flags, with the recipe fields demanded by the caller and the recipe of
     /// a new index.
     #[must_use]
     pub fn open_options(
@@ -321,16 +333,16 @@ impl BuiltArgs {
     }
 }
 
-/// A URL that names a store.
+/// Checks a URL of a store.
 ///
 /// # Errors
-/// What stores there are.
+/// The known stores.
 pub fn check_uri(uri: &str) -> index::Result<String> {
     uri.parse::<StoreUri>()?;
     Ok(uri.to_owned())
 }
 
-/// Reads the URL of an index as [`check_uri`] does. What is said of a bad one shows no password.
+/// Reads the URL of an index as [`check_uri`] does. The error of a bad URL shows no password.
 #[derive(Clone, Copy, Debug)]
 pub struct UriParser;
 

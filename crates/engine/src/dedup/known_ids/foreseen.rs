@@ -1,4 +1,4 @@
-//! Verdicts foreseen for the documents of one call, and those of them that have lost their ground.
+//! Foreseen verdicts on the documents of one call, and the search for verdicts without ground.
 
 use std::collections::HashMap;
 
@@ -6,32 +6,32 @@ use index::{DocumentId, Match, Result};
 
 use super::too_few;
 
-/// The answers that were [foreseen](super::KnownIds::foresee) for the documents of a call, in their
-/// order. Some may have been foreseen again since then.
+/// The [foreseen](super::KnownIds::foresee) answers for the documents of a call, in order. Some may
+/// have been foreseen again since then.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Foreseen {
     answers: Vec<Answer>,
-    /// The number of times that some were foreseen again.
+    /// The number of calls of [`revise`](Foreseen::revise).
     n_revised: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct Answer {
     near: Option<Match>,
-    /// Those of the same number were foreseen at once: an earlier one may be the ground of a later
-    /// one.
+    /// Answers of the same revision were foreseen at once: an earlier one may be the ground of a
+    /// later one.
     revision: u32,
 }
 
 impl Foreseen {
-    /// Verdicts on all documents, foreseen at once.
+    /// Answers for all documents, foreseen at once.
     #[must_use]
     pub fn new(answers: Vec<Option<Match>>) -> Self {
         let answers = answers.into_iter().map(|near| Answer { near, revision: 0 });
         Self { answers: answers.collect(), n_revised: 0 }
     }
 
-    /// Takes what was foreseen again, at once, of the documents in these `places`.
+    /// Replaces the answers in these `places` by answers that were foreseen again, at once.
     ///
     /// # Errors
     /// `Internal` where an answer or a place is missing.
@@ -59,18 +59,18 @@ impl Foreseen {
         self.answers.is_empty()
     }
 
-    /// The place of each document that nothing was foreseen to keep out.
+    /// The places of the documents foreseen to be new.
     pub(super) fn new_ones(&self) -> Vec<usize> {
         (0..self.len()).filter(|&place| self.near(place).is_none()).collect()
     }
 
-    /// The document that was foreseen to keep out the one in a place.
+    /// The document foreseen to keep out the one in a place.
     pub(super) fn near(&self, place: usize) -> Option<&Match> {
         self.answers[place].near.as_ref()
     }
 
-    /// The places of documents that were foreseen to be near to another one of the call, which was
-    /// foreseen to be new and is `kept_out` after all. `ids` are those of all.
+    /// The places of answers whose document was foreseen to be new and is `kept_out` after all.
+    /// `ids` are the ids of all documents of the call.
     pub(super) fn without_ground(&self, ids: &[&DocumentId], kept_out: &[usize]) -> Vec<usize> {
         if kept_out.is_empty() {
             return Vec::new();
@@ -79,14 +79,14 @@ impl Foreseen {
             kept_out.iter().map(|&place| (ids[place], place)).collect();
         let has_lost = |&place: &usize| {
             let of = self.near(place).and_then(|near| kept_out.get(&near.id));
-            // What was foreseen before or later, or comes later, stood on what the index has under
-            // that id.
+            // Answers of another revision, and those before `of`, stood on a document that the
+            // index had under this id.
             of.is_some_and(|&of| of < place && self.answers[of].revision == self.answers[place].revision)
         };
         (0..self.len()).filter(has_lost).collect()
     }
 
-    /// The foreseen verdicts; where a document was foreseen to be new, the one that keeps it out after all.
+    /// The foreseen verdicts, with `came` for documents foreseen to be new and kept out after all.
     pub(super) fn filled_in(self, mut came: HashMap<usize, Match>) -> Vec<Option<Match>> {
         let answers = self.answers.into_iter().enumerate();
         answers.map(|(place, answer)| answer.near.or_else(|| came.remove(&place))).collect()

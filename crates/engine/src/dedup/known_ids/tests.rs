@@ -8,7 +8,7 @@ fn id(name: &str) -> DocumentId {
     name.parse().unwrap()
 }
 
-/// By simhashes alone, so that a number says what is near.
+/// An index of simhashes alone, so numbers tell the distance.
 fn index_at(uri: &str, documents: &[(&str, u64)]) -> Index {
     let options =
         OpenOptions { profile: Some(Profile::Classic), verify: Some(false), ..OpenOptions::default() };
@@ -18,7 +18,7 @@ fn index_at(uri: &str, documents: &[(&str, u64)]) -> Index {
     index
 }
 
-/// All that the index has, by id.
+/// All documents of the index, by id.
 fn contents(index: &Index) -> Vec<(String, u64)> {
     let page = index.scan(index::Cursor::start(), 100).unwrap();
     let mut all: Vec<_> = page
@@ -30,7 +30,7 @@ fn contents(index: &Index) -> Vec<(String, u64)> {
     all
 }
 
-/// What becomes of each document, in one word, or two.
+/// The verdict on each document, in one word or two.
 fn decided(kept: &mut Kept, index: &Index, documents: &[(&str, Option<u64>)]) -> Vec<String> {
     let documents: Vec<(DocumentId, Option<Features>)> =
         documents.iter().map(|(name, bits)| (id(name), bits.map(|bits| Fingerprint(bits).into()))).collect();
@@ -67,7 +67,8 @@ fn each_value_means_what_its_table_says() {
     let (old, gone) = (Some(0), None);
     let (nearly, new, near_other) = (Some(1), Some(0xff << 20), Some(OTHER | 1));
     let rows = [
-        // What comes, and of keep, compare and replace the verdict and what the index then has.
+        // Columns: the text; for keep, compare and replace the verdict and then the contents of the
+        // index.
         (old, [("kept", old), ("of page", old), ("kept", old)]),
         (nearly, [("kept", nearly), ("of page", old), ("kept", nearly)]),
         (new, [("kept", new), ("kept", new), ("kept", new)]),
@@ -93,13 +94,13 @@ fn each_value_means_what_its_table_says() {
     }
 }
 
-/// An index that was made by other means may have two that are near.
+/// An index made by other means may hold two documents that are near.
 #[test]
 fn what_is_unchanged_and_near_to_another_id() {
     for (known_ids, verdicts, expected) in [
         (KnownIds::Keep, ["kept", "kept"], &[("page", 0), ("twin", 1)][..]),
         (KnownIds::Compare, ["of page", "of twin"], &[("page", 0), ("twin", 1)]),
-        // The one whose turn comes first meets what the index has under the other.
+        // The first of the two meets the document under the other id.
         (KnownIds::Replace, ["of twin now", "kept"], &[("twin", 1)]),
     ] {
         let index = index_at("memory:", &[("page", 0), ("twin", 1)]);
@@ -109,7 +110,7 @@ fn what_is_unchanged_and_near_to_another_id() {
     }
 }
 
-/// Ids that come twice in a run stand for the first text that it keeps, whatever was known.
+/// An id that comes twice in a run stands for the first kept text, under every rule for known ids.
 #[test]
 fn an_id_that_comes_twice_in_a_run() {
     let coming =
@@ -122,14 +123,15 @@ fn an_id_that_comes_twice_in_a_run() {
         let index = index_at("memory:", &[("page", 0)]);
         assert_eq!(decided(&mut Kept::new(known_ids), &index, &coming), expected, "{known_ids}");
     }
-    // A version that leaves is not in the way of what comes later, and the id is free again.
+    // A version that leaves does not block later documents, and its id is free again.
     let index = index_at("memory:", &[("page", 0), ("other", OTHER)]);
     let coming = [("page", Some(OTHER)), ("moved", Some(0)), ("page", Some(0xff << 20))];
     let said = decided(&mut Kept::new(KnownIds::Replace), &index, &coming);
     assert_eq!(said, ["of other", "kept", "kept"]);
 }
 
-/// However many come in one call, over whatever, and however often what was foreseen is carried out.
+/// The rule holds for any number of documents in a call, any contents, and any number of
+/// repetitions of `carry_out`.
 #[test]
 fn a_call_for_many_says_what_calls_for_each_say() {
     let mut state = 5_u64;
@@ -179,7 +181,7 @@ fn a_call_for_many_says_what_calls_for_each_say() {
     }
 }
 
-/// Another program may write between the two.
+/// Another program may write between `foresee` and `carry_out`.
 #[test]
 fn what_came_meanwhile_keeps_a_document_out_all_the_same() {
     for (known_ids, page_stays) in
@@ -197,8 +199,8 @@ fn what_came_meanwhile_keeps_a_document_out_all_the_same() {
     }
 }
 
-/// The verdicts on documents where others come in after these have been foreseen: the first of
-/// `others` after the first time, the next ones after each time that some were foreseen again.
+/// The verdicts on documents while other programs insert: the first of `others` after the first
+/// foreseeing, the next ones after each repetition.
 fn decided_among_others(
     known_ids: KnownIds,
     documents: &[(DocumentId, Features)],
@@ -235,24 +237,24 @@ fn decided_among_others(
     shown.collect()
 }
 
-/// Another program's documents come between. The verdicts about those that are near to what they
-/// keep out stood, though what they stood on was kept nowhere.
+/// Another program's documents come between. They keep out a document on which other verdicts
+/// stood.
 #[test]
 fn what_was_foreseen_on_the_ground_of_a_document_that_is_not_kept_is_decided_again() {
-    // A place for each: three steps are near, four are not. Those of a hundred more are off to
-    // another side.
+    // Points on a line: three steps are near, four are not. Each further hundred lies in another
+    // direction.
     let at = |n: u64| (0..n % 100).fold(n / 100 * (0b111 << 60), |bits, bit| bits | 1 << bit);
     let named = |n: &u64| (id(&format!("{n}")), Fingerprint(at(*n)));
     for (others, coming, expected) in [
-        // The last one stays, as it is not near to the other program's.
+        // The last document stays, as it is not near to the other program's.
         (&[&[7][..]][..], &[10, 13][..], &["of 7", "kept"][..]),
-        // It is dropped for another one of the batch, be it a later one.
+        // The document is dropped for another one of the batch, possibly a later one.
         (&[&[7]], &[10, 13, 14], &["of 7", "of 14", "kept"]),
         (&[&[7]], &[10, 13, 11], &["of 7", "kept", "of 13"]),
         // Only some lose their ground.
         (&[&[30]], &[10, 13, 33, 36, 11], &["kept", "of 10", "of 30", "kept", "of 10"]),
         (&[&[7, 30]], &[10, 13, 33, 36], &["of 7", "kept", "of 30", "kept"]),
-        // What they stand on then is kept out too, by one that comes later still.
+        // Their new ground is kept out too, by a document that comes later still.
         (&[&[7], &[112]], &[10, 12, 13], &["of 7", "of 112", "kept"]),
         (&[&[7], &[110]], &[10, 12, 13], &["of 7", "kept", "of 12"]),
     ] {

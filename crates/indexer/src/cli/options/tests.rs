@@ -1,4 +1,5 @@
-//! No flag is forgotten by a journal: whatever is changed of a job that has one is another job, or on a list here.
+//! A journal forgets no flag: any changed flag of a job with a journal makes another job, or is on
+//! a list here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,12 +12,12 @@ use super::*;
 use crate::cli::Cli;
 use crate::journal::Description;
 
-/// Flags that a job may be given otherwise when it goes on. Each is skipped where its option is, with the reason.
+/// Flags that may change when a job goes on. Each is skipped at its option, with the reason.
 const FREE: [&str; 13] = [
     "clock_ahead_max",
     "delete",
     "every_seconds",
-    // The files that were found are compared, by path, length and time.
+    // The files found are compared, by path, length and time.
     "files",
     "files_from",
     "groups",
@@ -30,23 +31,23 @@ const FREE: [&str; 13] = [
     "watch",
 ];
 
-/// Flags that a journal does not go with.
+/// Flags that a journal refuses.
 const REFUSED: [&str; 6] = ["chains", "clusters", "dry_run", "pairs", "report", "rows"];
 
 /// Flags of the recipe, which is compared as a whole.
 const RECIPE: [&str; 9] =
     ["fold", "idf", "seed", "segmenter", "simplify", "stop_words", "top_terms", "user_dict", "weights"];
 
-/// Where options come from, which is no option.
+/// Flags about the source of options.
 const NO_OPTIONS: [&str; 2] = ["config", "print_config"];
 
-/// Becomes a shard by what the environment says.
+/// A flag that becomes a shard by the environment.
 const SHARDS: &str = "shards";
 
-/// A command line, by the flags, and the file that is read.
+/// A command line: values by flag, and the file to read.
 type Line = BTreeMap<&'static str, String>;
 
-/// A line for a command that has all it needs to keep a journal.
+/// A line for a command, with all that a journal needs.
 fn line(command: &str) -> Line {
     let flags: &[(&str, &str)] = match command {
         "index" | "import" => &[("files", "a.jsonl"), ("store", "embedded:a"), ("journal", "job")],
@@ -98,7 +99,7 @@ fn values(flag: &str, arg: &Arg, folder: &Path) -> [String; 2] {
     [one.to_owned(), other.to_owned()]
 }
 
-/// The job of a command line, or why it is none.
+/// The job of a command line, or the reason for which there is none.
 fn job(command: &str, definition: &clap::Command, line: &Line) -> anyhow::Result<Description> {
     let mut words = vec!["indexer".to_owned(), command.to_owned()];
     for (flag, value) in line {
@@ -124,13 +125,13 @@ fn job_of(matches: &clap::ArgMatches) -> anyhow::Result<Description> {
     }
 }
 
-/// What becomes of a job that goes on with another value of a flag.
+/// The outcome of going on with another value of a flag.
 #[derive(Debug)]
 enum Outcome {
     Free,
-    /// A job with a journal cannot have it at all.
+    /// A job with a journal refuses the flag.
     Refused,
-    /// The journal says so.
+    /// The journal tells of another job.
     AnotherJob(String),
 }
 
@@ -201,7 +202,7 @@ fn a_journal_forgets_no_flag() {
     assert_eq!(refused, BTreeSet::from(REFUSED), "what does not go with a journal");
 }
 
-/// Wherever an option comes from, and wherever the file is.
+/// A setting counts in every source of options, and in a file at any path.
 #[test]
 fn a_setting_counts_as_the_flag_does() {
     let folder = tempfile::tempdir().unwrap();
@@ -224,7 +225,7 @@ fn a_setting_counts_as_the_flag_does() {
     assert!(changed.starts_with("--keep was "), "{changed}");
 }
 
-/// Of as many workers, by the number that the environment gives.
+/// The number in the environment tells the part.
 #[test]
 fn shards_are_a_shard() {
     assert_eq!(shard_of(Ok("1".to_owned()), 3).unwrap(), "1/3".parse().unwrap());
