@@ -7,8 +7,8 @@
 //! cargo bench -p pigeonhole-store-hbase --bench hbase -- URL query N THREADS DOCUMENTS [BATCH]
 //! cargo bench -p pigeonhole-store-hbase --bench hbase -- URL plain N THREADS DOCUMENTS
 //! ```
-//! `claim` inserts new documents: of five documents of a thread one is near to another one, which in
-//! batches of fewer than five has been inserted before. `plain` makes the same queries with the
+//! `claim` inserts new documents: of five documents of a thread one is near to another one, which
+//! in batches of fewer than five has been inserted before. `plain` makes the same queries with the
 //! generated client, one call after another, a connection for each thread: the baseline for
 //! pipelining. `DOCUMENTS` is the number of worker 0's documents in the index.
 

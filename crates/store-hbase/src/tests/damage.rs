@@ -1,8 +1,8 @@
-//! Rows that nobody of ours wrote.
+//! Rows written by foreign software.
 
 use super::*;
 
-/// The key of the first row of a document, and its last column is free.
+/// Returns the key of the first row of a document.
 fn first_row(bits: u64) -> Vec<u8> {
     let sketch = sketch(bits);
     sketch.rows().next().unwrap().encode().to_vec()
