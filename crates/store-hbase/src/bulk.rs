@@ -1,5 +1,4 @@
-//! The rows that `insert` would write, for a loader that brings them into HBase as files instead of
-//! by puts.
+//! The rows of an insertion, for a loader that brings them into HBase as files instead of by puts.
 //!
 //! `deploy/hbase/BulkLoad.java` is the loader. It brings documents unknown to the index, whole, and
 //! all at one timestamp: the moment before it asks the index for their ids. The documents count as

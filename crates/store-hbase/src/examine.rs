@@ -279,8 +279,8 @@ impl Examination<'_, '_> {
                 None => &nowhere,
             };
             // A younger cell may belong to a writer that has not written its record yet, or to a
-            // version that was just replaced or removed and is about to be cleaned up. Expired
-            // cells go by themselves.
+            // version just replaced or removed, whose cells are about to be deleted. Expired cells
+            // go by themselves.
             let is_at_rest = is_old(self.access, (*timestamp).max(stored.newest));
             let stays = self.access.horizon.is_live(Timestamp::saturating(*timestamp));
             let is_loaded = loads.contains_key(timestamp);

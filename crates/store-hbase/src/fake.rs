@@ -1,15 +1,15 @@
 //! An HBase Thrift gateway within the process, with one region server's worth of HBase behind it.
 //! For tests.
 //!
-//! It speaks Thrift1 on a real socket, binary protocol without frames, and agrees with HBase 2.6.1
-//! as far as a client can see: versions, delete markers, lives of cells, atomicity, the form of
-//! results and the words of errors; all were compared with a real gateway. In addition it can fail
-//! in every way that a network can ([`FaultKind`]), and its clock can be set.
+//! The fake speaks Thrift1 on a real socket, binary protocol without frames, and agrees with HBase
+//! 2.6.1 as far as a client can see: versions, delete markers, lives of cells, atomicity, the form
+//! of results and the words of errors; all were compared with a real gateway. In addition the fake
+//! can fail in every way that a network can ([`FaultKind`]), and its clock can be set.
 //!
 //! Absent on purpose: calls that our clients do not make (the answer is an `IOError`), access
-//! control, versions beyond one, families' own lives, and all that takes time. A real gateway
-//! answers an unknown filter with an internal error; the fake answers with an `IOError`, because it
-//! knows fewer filters.
+//! control, versions beyond one, families' own lives, and slowness. A real gateway answers an
+//! unknown filter with an internal error; the fake answers with an `IOError`, because it knows
+//! fewer filters.
 
 mod calls;
 mod faults;

@@ -86,13 +86,12 @@ impl Ghosts {
         self.0.insert((id.clone(), timestamp, row));
     }
 
-    /// Deletes the noted cells and all older versions of them. Two kinds are kept: cells that
-    /// belong to a document by now, and cells above an older one that a bulk load under way may
-    /// bring, whose record comes later.
+    /// Deletes the noted cells and all older versions of them. Two kinds are kept: cells of a
+    /// document that is there by now, and cells not older than a bulk load under way. The delete
+    /// would hide a cell of the load, whose record comes later.
     ///
-    /// A claim that comes meanwhile has a greater timestamp. An insertion without a claim that
-    /// began before the sweep either has written its record by now, or looks for claims after it
-    /// does.
+    /// A claim that comes meanwhile has a greater timestamp. An insertion without a claim, begun
+    /// before the sweep, either has written its record by now, or looks for claims afterwards.
     pub(super) fn sweep(&self, access: &Access<'_>) -> Result<()> {
         if self.0.is_empty() {
             return Ok(());
@@ -117,8 +116,8 @@ impl Ghosts {
 /// lead nowhere are noted in `ghosts`.
 ///
 /// An empty answer is valid once another call has confirmed that the tables still belong to the
-/// index: a claimant that meets no document claims its own or commits it, and that call confirms
-/// the tables.
+/// index: a claimant without a match claims its document or commits the claim, and this call
+/// confirms the tables.
 pub(super) fn meet(
     access: &Access<'_>,
     lookouts: &[Lookout<'_>],

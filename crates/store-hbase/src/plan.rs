@@ -54,8 +54,7 @@ pub(crate) struct Options {
     pub(crate) first_reply_timeout: Duration,
     /// The patience with a server that has not answered yet: a mistyped name fails soon.
     pub(crate) first_patience: Duration,
-    /// The patience with a server or a region that is away, counted from the last request that was
-    /// answered.
+    /// The patience with a server or a region that is away, counted from the last answered request.
     pub(crate) patience: Duration,
 }
 
@@ -158,13 +157,14 @@ const LAST_TRY: Duration = Duration::from_millis(500);
 pub(crate) struct Until {
     /// The end of the patience.
     pub(crate) deadline: Instant,
-    /// True once a part of the patience is over.
+    /// True once [`LAST_TRY`] of the patience is over.
     pub(crate) is_late: bool,
 }
 
 impl Until {
-    /// Returns the longest wait for a reply, where `usual` is the normal one: the first attempt has
-    /// all of `usual`, the later ones have the rest of the patience.
+    /// Returns the longest wait for a reply, where `usual` is the normal one. An early attempt has
+    /// all of `usual`; a late one has at most the rest of the patience, or [`LAST_TRY`] if less is
+    /// left.
     pub(crate) fn reply(self, usual: Duration) -> Duration {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if self.is_late { usual.min(left.max(LAST_TRY)) } else { usual }

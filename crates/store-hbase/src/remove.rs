@@ -7,10 +7,10 @@
 //! 3. The claim is set to one that is kept for [`REMEMBER`] only, unless a committed claim was
 //!    beneath it once, which would show again.
 //!
-//! A process that dies in between leaves nothing that a search returns. The same call again, an
+//! A process dying in between leaves nothing that a search returns. The same call again, an
 //! insertion of the document, or a repair ends the work. These may be long in coming: no claim
 //! expires before the record beneath it is gone. Only the remover knows if its claim may expire,
-//! and a removal that another process ends stays for good.
+//! and a removal ended by another process stays for good.
 //!
 //! The claim beneath an expired one is `removed` too, and does no harm: it is the one of step 1,
 //! unless HBase has dropped it by then, as it does when it writes both to disk together.

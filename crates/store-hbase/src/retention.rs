@@ -32,7 +32,7 @@ pub(super) fn check_opened(rows: &dyn Rows, metadata: &Metadata) -> Result<()> {
 }
 
 /// Refuses tables that keep their cells for another time than the index keeps its documents, and
-/// tables without a family for the texts that the index keeps.
+/// tables without a family for the texts of an index with texts.
 fn check(rows: &dyn Rows, metadata: &Metadata, is_new: bool, wait: MasterWait) -> Result<()> {
     let retain = metadata.retain;
     let mut families = vec![(Table::Index, INDEX_FAMILY), (Table::Documents, DOCUMENT_FAMILY)];

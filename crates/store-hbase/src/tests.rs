@@ -122,7 +122,7 @@ impl Place {
             .collect()
     }
 
-    /// Checks that every document has the cells of its sketch, and that there are no others.
+    /// Checks that the cells are exactly those of the documents' sketches.
     fn check_cells(&self, documents: &[Document]) {
         let mut expected: Vec<_> = documents.iter().flat_map(cells_of).collect();
         expected.sort();
@@ -161,7 +161,7 @@ fn contents(store: &dyn Store) -> Vec<Document> {
     documents
 }
 
-/// Returns the near ids; checks that none comes twice and that their number is `n_matches`.
+/// Returns the near ids, after a check of their number and for duplicates.
 fn found(store: &dyn Store, bits: u64) -> Vec<String> {
     let answer = store.near(&[sketch(bits)], &within(3), 10_000).unwrap().remove(0);
     assert_eq!(answer.matches.len() as u64, answer.n_matches);

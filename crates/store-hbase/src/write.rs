@@ -6,15 +6,15 @@
 //! 2. The texts, where the index keeps them. A text that no record names is never read.
 //! 3. The records. From here on the documents are there, or replaced.
 //! 4. The cells of the old sketches, which are matches no more. They stay for [`LINGER`]: a search
-//!    that began before finds the document under one sketch or the other.
+//!    begun before finds the document under one sketch or the other.
 //! 5. The old texts go at once: a search reads a text together with the record that names it.
-//! 6. Documents that were claimed since the first read are written once more, with timestamps above
-//!    the claims'.
+//! 6. Documents claimed since the first read are written once more, with timestamps above the
+//!    claims'.
 //!
-//! A process that dies in between leaves cells that no search returns, and the same call again ends
-//! the work. There is one exception: after step 3, only the new record of a replaced document is
-//! left. When the document is inserted again it is unchanged, and the cells of the old sketch stay.
-//! They are no match, and cost a look at the record.
+//! A process dying in between leaves cells that no search returns, and the same call again ends the
+//! work. There is one exception: after step 3, only the new record of a replaced document is left.
+//! When the document is inserted again it is unchanged, and the cells of the old sketch stay. They
+//! are no match, and cost a look at the record.
 //!
 //! Timestamps are ours, because HBase's deletes hide every put with an equal or smaller timestamp,
 //! even a later put: a document gets one that exceeds all its earlier ones. Its row carries them

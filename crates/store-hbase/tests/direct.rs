@@ -1,5 +1,5 @@
 //! The store without a gateway, on a cluster in this process: its patience with servers that are
-//! away, the servers that it does without, its messages, and the remains of a race.
+//! away, the calls for which it needs no master, its messages, and the remains of a race.
 #![expect(clippy::unwrap_used, reason = "what fails here is a failed test")]
 
 use std::sync::Barrier;

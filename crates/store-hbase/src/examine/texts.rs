@@ -71,8 +71,8 @@ impl Examination<'_, '_> {
         Ok(texts)
     }
 
-    /// Reads again the documents that seemed to lack their texts, and reports those that still do:
-    /// some may have been replaced or removed.
+    /// Reads the documents that seemed to lack their texts again, and reports each lack that is
+    /// still there: some may have been replaced or removed.
     fn missing(&mut self, ids: &[&DocumentId]) -> Result<()> {
         for ids in ids.chunks(documents::TOLD_AT_ONCE) {
             let now = documents::read_each(self.access, ids.iter().copied())?;
@@ -91,9 +91,9 @@ impl Examination<'_, '_> {
         Ok(())
     }
 
-    /// Reads again the texts that seemed to belong to no document; reports, and deletes, those that
-    /// still do not. A young text may belong to a writer that has not written its record yet, or is
-    /// about to clean up.
+    /// Reads the texts that seemed to belong to no document again; reports, and deletes, each that
+    /// still has none. A young text may belong to a writer about to write its record, or to clean
+    /// up.
     fn orphans(&mut self, texts: &[(&DocumentId, Name, i64)]) -> Result<()> {
         let now = documents::read_each(self.access, texts.iter().map(|(id, ..)| *id))?;
         let nowhere = Stored::default();

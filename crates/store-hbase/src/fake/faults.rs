@@ -20,7 +20,7 @@ pub enum FaultKind {
     /// The call is executed and then answered with an `IOError`, as when a region server's answer
     /// was lost.
     IoErrorAfter(String),
-    /// Of a `mutateRows` only the first rows are written, then an `IOError`: batches are not
+    /// Only the first rows of a `mutateRows` are written, then an `IOError`: batches are not
     /// atomic.
     IoErrorAfterRows(usize, String),
     /// The call is executed this much later, even if the client has left and repeated its call in

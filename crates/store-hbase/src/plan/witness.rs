@@ -1,5 +1,5 @@
-//! Confirms that the tables still belong to the index that was opened, by a request behind each
-//! read or write.
+//! Confirms, by a request behind each read or write, that the tables still belong to the opened
+//! index.
 //!
 //! The metadata are read last, and hold for all requests before: no two indexes have the same
 //! metadata, and none can have come and gone in between. Each transport orders the read in its own
@@ -38,7 +38,7 @@ impl<'a> Witness<'a> {
         self.record = record;
     }
 
-    /// Fails unless the requests before the answer belonged to the index that was opened.
+    /// Fails unless the requests before the answer belonged to the opened index.
     pub(crate) fn check(&self) -> Result<()> {
         if self.is_asked {
             self.known.check(self.record.as_deref())?;

@@ -11,11 +11,11 @@ const CHECK_HOLDS: Duration = Duration::from_millis(100);
 /// The state of the client when a check began.
 ///
 /// A successful check says that the documents' table belonged to this index after the check had
-/// begun. The regions that were looked up before belong to tables of that time. A table made later
-/// has other regions, and their look-ups are counted. Two cases are left: the index table is made
-/// anew before the documents' table, or tables are emptied or restored with their old regions. A
-/// check holds for less time than HBase takes for any of these. It holds for reads alone: each
-/// write is checked.
+/// begun. The regions known by then belong to tables of the same time. A table made later has other
+/// regions, and their look-ups are counted. Two cases are left: the index table is made anew before
+/// the documents' table, or tables are emptied or restored with their old regions. A check holds
+/// for less time than HBase takes for any of these. It holds for reads alone: each write is
+/// checked.
 #[derive(Clone, Copy)]
 pub(super) struct Checkpoint {
     at: Instant,

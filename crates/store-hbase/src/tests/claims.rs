@@ -277,8 +277,7 @@ fn one_id_at_several_claimants() {
 }
 
 /// A batch has the result of inserting its documents one by one: duplicates of each other, of old
-/// versions that earlier ones replace, of old versions that later ones replace, and one id again
-/// and again.
+/// versions replaced by earlier ones or by later ones, and one id again and again.
 #[test]
 fn a_batch_is_a_sequence() {
     for seed in 1..=60 {

@@ -137,7 +137,7 @@ fn an_old_version_beneath_a_claim() {
     }
 }
 
-/// The write to disk of the region server, each day of a test.
+/// The ways in which the region server writes to disk, each day of a test.
 const WRITES: [fn(&Place); 3] =
     [|_| {}, |place| place.gateway.flush(), |place| place.gateway.major_compact()];
 

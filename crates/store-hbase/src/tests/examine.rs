@@ -131,7 +131,7 @@ fn cells_that_a_delete_hides() {
     for stored in get_stored(&place, &documents) {
         assert_eq!(stored.inserted_at.as_ms(), BEGIN, "{stored:?}");
     }
-    // They go as any others do.
+    // The new cells are deleted as any others are.
     place.advance(1);
     let ids: Vec<_> = documents.iter().map(|document| document.id.clone()).collect();
     assert_eq!(place.store().remove(&ids).unwrap(), [true; 8]);

@@ -217,7 +217,7 @@ fn a_removal_whose_answer_is_lost() {
         FaultKind::Close,
         FaultKind::CloseAfter,
     ] {
-        // Two that remove, and one that lets a claim expire.
+        // Two removals, and one swap to let a claim expire.
         for nth in 1..=3 {
             let place = Place::new();
             let store = place.store();
@@ -231,7 +231,7 @@ fn a_removal_whose_answer_is_lost() {
             place.check_cells(&[]);
             place.gateway.major_compact();
             place.advance(REMEMBER.as_millis() as i64 + 10);
-            // A removal stays where the claim beneath it is unknown.
+            // The removal stays for good unless the swap that lets it expire was done.
             let is_undone = nth == 3 && matches!(kind, FaultKind::IoError(_) | FaultKind::Close);
             assert_eq!(place.document_rows().len(), if is_undone { 2 } else { 1 }, "{kind:?} {nth}");
         }

@@ -90,7 +90,7 @@ fn a_gateway_that_stays_away() {
     assert_eq!(contents(&store).len(), 30);
 }
 
-/// A gateway that hangs has the same patience as one that is gone: once, it had the whole time for
+/// A gateway that hangs has the same patience as a stopped one: once, it had the whole time for
 /// each reply.
 #[test]
 fn a_gateway_that_says_nothing_any_more() {

@@ -1,4 +1,5 @@
-//! Tables that are missing or otherwise than they should be, and an index that is another one.
+//! Tables that are missing or otherwise than they should be, and another index in place of the
+//! first.
 
 use index::{Index, Mode, OpenOptions, Place as _};
 

@@ -301,7 +301,7 @@ fn tables_without_a_family_for_texts() {
     assert_eq!(open(&place, Some(TextKeeping::None)).unwrap().metadata().texts, TextKeeping::None);
 }
 
-/// Texts that come with documents of an index that keeps none.
+/// Texts with documents of an index that keeps none.
 #[test]
 fn an_index_without_texts_has_none() {
     let place = Place::of(&metadata_of(&OpenOptions::default()));

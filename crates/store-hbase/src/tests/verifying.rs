@@ -215,8 +215,8 @@ fn the_rows_of_a_claim_that_came_to_nothing() {
     check_all_found(&place, &[kept]);
 }
 
-/// A writer that dies at any step of an insertion or a removal leaves nothing that a search finds,
-/// or that a repair does not mend.
+/// A writer dying at any step of an insertion or a removal leaves nothing that a search finds, and
+/// nothing beyond repair.
 #[test]
 fn a_death_at_any_step() {
     let documents = [text("a", signed(5, 0..300)), text("b", signed(None, 700..720))];

@@ -10,16 +10,16 @@ use super::claims::{check_found, insert_if_new};
 use super::examine::examine;
 use super::*;
 
-/// Checks that an examination finds nothing, once all cells are old, and that each document has its
-/// own cells.
+/// Checks, once all cells are old, for an examination without findings and for the cells of each
+/// document.
 fn check_clean(place: &Place, context: &str) {
     place.advance(SWEPT_AFTER.as_millis() as i64 + 1);
     assert_eq!(examine(&place.store(), false).1, [], "{context}");
     place.check_cells(&contents(&place.store()));
 }
 
-/// Inserts `slow`, whose claim is aborted after its `nth` request by `fast`, with an earlier
-/// ticket. Returns the outcome of `slow`, unless it made fewer requests.
+/// Inserts `slow`, and after its `nth` request `fast` with an earlier ticket; checks that one is
+/// kept. Returns the outcome of `slow`, unless it made fewer requests.
 fn race(place: &Arc<Place>, slow: &Document, fast: &Document, nth: i64) -> Option<Insertion> {
     let answer = Arc::new(Mutex::new(None));
     let (told, fast) = (Arc::clone(&answer), fast.clone());

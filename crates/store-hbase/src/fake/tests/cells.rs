@@ -213,7 +213,7 @@ fn check_and_put_takes_a_timestamp_that_does_not_fall() {
     assert!(check("r", "ahead"));
     assert_eq!(get(&mut client, "r", "d:x"), "1@2000000");
 
-    // It compares the visible cell and ignores delete markers: true, and nothing to see.
+    // The call compares the visible cell and ignores delete markers: true, and nothing to see.
     client.mutate_row_ts(b("t"), b("s"), vec![delete("d:x")], 2_000_000, none()).unwrap();
     assert!(client.check_and_put(b("t"), b("s"), b("d:x"), b(""), put("d:x", "1"), none()).unwrap());
     assert_eq!(get(&mut client, "s", "d:x"), "");
