@@ -1,4 +1,5 @@
-//! The store on a real HBase, with the documents and queries of `deploy/hbase/bench/HBaseClientBaseline.java`.
+//! The store on a real HBase, with the documents and queries of
+//! `deploy/hbase/bench/HBaseClientBaseline.java`.
 //!
 //! ```text
 //! cargo bench -p pigeonhole-store-hbase --bench hbase -- URL load N THREADS BATCH [SCHEME]
@@ -6,9 +7,10 @@
 //! cargo bench -p pigeonhole-store-hbase --bench hbase -- URL query N THREADS DOCUMENTS [BATCH]
 //! cargo bench -p pigeonhole-store-hbase --bench hbase -- URL plain N THREADS DOCUMENTS
 //! ```
-//! `claim` inserts what is new: of five documents of a thread one is near to another one, which in batches of fewer than five
-//! has been there before. `plain` does the same queries with the generated client, one call after another, a connection for each thread: what
-//! pipelining is measured against. `DOCUMENTS` is how many of worker 0 there are to be found.
+//! `claim` inserts new documents: of five documents of a thread one is near to another one, which
+//! in batches of fewer than five has been inserted before. `plain` makes the same queries with the
+//! generated client, one call after another, a connection for each thread: the baseline for
+//! pipelining. `DOCUMENTS` is the number of worker 0's documents in the index.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
@@ -44,7 +46,7 @@ fn main() {
         return;
     };
     let scheme = args.get(5).filter(|_| command == "load").cloned();
-    // A new one files by simhashes alone, and answers with what they propose.
+    // A new index files by simhashes alone, and answers with their proposals.
     let (profile, verify) = match command.as_str() {
         "load" => (Some(Profile::Classic), Some(false)),
         _ => (None, None),

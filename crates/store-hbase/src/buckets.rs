@@ -1,4 +1,4 @@
-//! Reading the buckets of several queries, a page of each at a time.
+//! Reads the buckets of several queries, one page of each bucket at a time.
 
 use index::{DocumentId, Error, ErrorKind, Family, Result, Rule, Sketch};
 use simhash::{BucketKey, Distance, Facet, Fingerprint, KeyRange, RowKey};
@@ -6,17 +6,18 @@ use simhash::{BucketKey, Distance, Facet, Fingerprint, KeyRange, RowKey};
 use super::layout::{INDEX_FAMILY, decode_id, decode_index_row, in_row};
 use super::rows::{Rows, Span, Table};
 
-/// Which buckets of a query are read.
+/// The part of a query's buckets to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// All: what is near and there is met.
+    /// All buckets: a search misses no near document.
     All,
-    /// A quarter: what is nearly equal is met, and of the rest some.
+    /// A quarter of the buckets: a search meets nearly equal documents, and some of the other near
+    /// ones.
     Glance,
 }
 
 impl Reach {
-    /// Every so many keys of a facet.
+    /// Returns the stride between two keys of a facet that are read.
     fn step(self) -> usize {
         match self {
             Self::All => 1,
@@ -25,32 +26,32 @@ impl Reach {
     }
 }
 
-/// A cell, and where it was met.
+/// A cell of the index, and the bucket in which a query met the cell.
 pub(super) struct Candidate {
     /// The number of the query.
     pub(super) query: usize,
-    /// Of the facet by which the query reads the bucket.
+    /// The family of the facet by which the query reads the bucket.
     pub(super) family: Family,
     pub(super) row: RowKey,
     pub(super) id: DocumentId,
     pub(super) timestamp: i64,
 }
 
-/// What is left to read.
+/// The buckets, or rests of buckets, still to be read.
 #[derive(Default)]
 pub(super) struct Buckets {
     spans: Vec<Span>,
-    /// Of each span.
+    /// The bucket of each span.
     whose: Vec<Bucket>,
 }
 
-/// A bucket, and what is near in it.
+/// A bucket, with the fingerprint and the distance that make a row of the bucket a candidate.
 #[derive(Clone, Copy)]
 struct Bucket {
     query: usize,
     family: Family,
     key: BucketKey,
-    /// Of the query's facet.
+    /// The fingerprint of the query's facet.
     fingerprint: Fingerprint,
     within: Distance,
 }
@@ -58,16 +59,16 @@ struct Bucket {
 /// A page of each bucket.
 #[derive(Default)]
 pub(super) struct BucketPages {
-    /// The cells of rows that are near.
+    /// The cells of rows within the distance of the query.
     pub(super) candidates: Vec<Candidate>,
-    /// Of each row that was read, near or not, the number of its query.
+    /// The number of the query, once for each row that was read, near or not.
     pub(super) rows: Vec<usize>,
-    /// The numbers of queries with a bucket that has more than this page.
+    /// The numbers of queries with a bucket that goes on after this page.
     pub(super) unfinished: Vec<usize>,
 }
 
 impl Buckets {
-    /// Buckets of a query, and of each facet what is a candidate by `rule`.
+    /// Adds the buckets of a query within `reach`; `rule` gives the distance for each family.
     pub(super) fn add(&mut self, query: usize, sketch: &Sketch, rule: &Rule, reach: Reach) {
         for (family, facet) in sketch.facets() {
             let (family, within) = (*family, rule.within(*family));
@@ -79,13 +80,13 @@ impl Buckets {
         }
     }
 
-    /// Reads on; `None` after the last page. What it says holds once another call to `rows` has said that the tables are
-    /// those of the index.
+    /// Reads the next page of each bucket; returns `None` after the last page. The pages are valid
+    /// once a later call to `rows` has confirmed that the tables still belong to the index.
     pub(super) fn next(&mut self, rows: &dyn Rows) -> Result<Option<BucketPages>> {
         if self.spans.is_empty() {
             return Ok(None);
         }
-        // What is no row of this index may be one of another index.
+        // A foreign row may belong to another index.
         let of_this_index = |error: Error| match error.kind() {
             ErrorKind::Corrupt => rows.check().err().unwrap_or(error),
             _ => error,
@@ -129,12 +130,12 @@ impl Buckets {
     }
 }
 
-/// How a sketch is filed by one family.
+/// Returns the facet by which `family` files a sketch.
 pub(super) fn facet_of(sketch: &Sketch, family: Family) -> Option<&Facet> {
     sketch.facets().iter().find(|(of, _)| *of == family).map(|(_, facet)| facet)
 }
 
-/// Whether a row is one of a sketch.
+/// Returns true if `row` is one of the rows of `sketch`.
 pub(super) fn is_filed(sketch: &Sketch, row: RowKey) -> bool {
     let has = |facet: &Facet| {
         facet.fingerprint() == row.fingerprint && facet.keys().binary_search(&row.bucket()).is_ok()

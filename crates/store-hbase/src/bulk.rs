@@ -1,10 +1,11 @@
-//! What `insert` would write, for a loader that brings it into HBase in files instead of by puts.
+//! The rows of an insertion, for a loader that brings them into HBase as files instead of by puts.
 //!
-//! `deploy/hbase/BulkLoad.java` is that loader. It brings documents that nobody knows, whole and all at one timestamp: that
-//! of the moment before it was asked whether anybody knows them. So it is as if they had been put at that moment, and who
-//! inserts or removes one of them afterwards is later and wins, whether or not it has been loaded by then.
+//! `deploy/hbase/BulkLoad.java` is the loader. It brings documents unknown to the index, whole, and
+//! all at one timestamp: the moment before it asks the index for their ids. The documents count as
+//! put at that moment: a later insertion or removal of one of them wins, before the files are
+//! loaded or after.
 //!
-//! Texts are not among it: in an index that keeps texts, the documents of a load have none.
+//! A load brings no texts: in an index that keeps texts, the documents of a load have none.
 
 use index::{
     Clock, Document, DocumentId, Error, ErrorKind, Index, Metadata, Mode, NewDocument, OpenOptions, Result,
@@ -19,30 +20,31 @@ use super::{HbaseStore, HbaseUri, documents, loads, retention};
 /// Documents on their way into an index in HBase, in files.
 pub struct BulkLoad {
     store: HbaseStore,
-    /// `None` where the loader is to create it.
+    /// `None` where the loader is to create the index.
     index: Option<Index>,
     metadata: Metadata,
     timestamp: i64,
 }
 
-/// What an index knows of an id.
+/// The state of an id in an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Nothing: a document of this id may come in a file.
+    /// The index has no row of the id: the document may come in a file.
     Unknown,
-    /// It was there once, or somebody is about to insert it. The index itself must insert it.
+    /// The id has a row and no live document: removed, expired, or claimed by an insertion. The
+    /// index itself must insert the document.
     Gone,
-    /// It is there with this sketch.
+    /// The document is in the index with this sketch.
     Live(Sketch),
 }
 
 impl BulkLoad {
-    /// Opens the index at `uri`, or decides what a new one will be: then the loader creates it, at the end, so that
-    /// nobody sees a part of it. In both cases the tables must be there.
+    /// Opens the index at `uri`, or decides the metadata of a new one. The loader creates a new
+    /// index last, which keeps a partial load invisible. In both cases the tables must exist.
     ///
     /// # Errors
-    /// `InvalidArgument` for a store that is not HBase, `Mismatch` for an index that is not what `options` insist on or a
-    /// new one that has documents already, and those of the store.
+    /// `InvalidArgument` for a store other than HBase, `Mismatch` for an index that differs from
+    /// `options` or a new one whose tables have documents already, and the errors of the store.
     pub fn begin(uri: &str, options: &OpenOptions) -> Result<Self> {
         if of_transport(uri).is_none() {
             return Err(Error::invalid(format!(
@@ -54,7 +56,7 @@ impl BulkLoad {
         Self::over(open()?, || Ok(Box::new(open()?)), options)
     }
 
-    /// Over stores that are open already.
+    /// Begins a load over stores that are open already.
     pub(super) fn over(
         store: HbaseStore,
         open: impl FnOnce() -> Result<Box<dyn Store>>,
@@ -88,32 +90,34 @@ impl BulkLoad {
         Ok(Self { store, index: None, metadata, timestamp })
     }
 
-    /// The table of the index, with its namespace; the documents' has `_docs` after it.
+    /// Returns the name of the index table, with its namespace; the documents' table appends
+    /// `_docs`.
     #[must_use]
     pub fn name(&self) -> &str {
         self.store.rows.name(Table::Index)
     }
 
-    /// What the index says of itself, or will.
+    /// Returns the metadata of the index, or of the index to be created.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// The index itself, for documents that it knows already; none where there is none yet.
+    /// Returns the index itself, for documents that the index knows already; `None` before the
+    /// index exists.
     #[must_use]
     pub fn index(&self) -> Option<&Index> {
         self.index.as_ref()
     }
 
-    /// Of all cells of this load, in milliseconds since 1970.
+    /// Returns the timestamp of all cells of this load, in milliseconds since 1970.
     #[must_use]
     pub fn timestamp(&self) -> i64 {
         self.timestamp
     }
 
-    /// What the index knows of these ids, in their order. Ids that ascend by [`document_row`](Self::document_row) are
-    /// answered fastest.
+    /// Returns the state of each of these ids, in their order. Ids in ascending order of
+    /// [`document_row`](Self::document_row) are read fastest.
     ///
     /// # Errors
     /// Those of a read.
@@ -130,20 +134,20 @@ impl BulkLoad {
         Ok(ids.iter().map(standing).collect())
     }
 
-    /// The row of a document in the table of documents.
+    /// Returns the key of a document's row in the table of documents.
     #[must_use]
     pub fn document_row(id: &DocumentId) -> Vec<u8> {
         document_row(id)
     }
 
-    /// The document as the index will store it.
+    /// Returns the document as the index will store it.
     #[must_use]
     pub fn document(&self, document: NewDocument) -> Document {
         let NewDocument { id, features, source } = document;
         Document { id, sketch: self.metadata.kind.sketch(features), source }
     }
 
-    /// The only cell of the document's row: qualifier and value.
+    /// Returns the only cell of the document's row: qualifier and value.
     #[must_use]
     pub fn record(&self, document: &Document) -> (&'static [u8], Vec<u8>) {
         let Document { sketch, source, .. } = document;
@@ -152,13 +156,14 @@ impl BulkLoad {
         (&RECORD_COLUMN[2..], record.encode(&self.metadata.kind))
     }
 
-    /// The rows of the index that a document has a cell in, each with the id as qualifier and no value.
+    /// Returns the rows of the index in which a document has a cell. Each cell has the id as
+    /// qualifier and an empty value.
     pub fn index_rows(document: &Document) -> impl Iterator<Item = Vec<u8>> {
         document.sketch.rows().map(|row| row.encode().to_vec())
     }
 }
 
-/// Refuses to create an index of what another load has left half-done.
+/// Refuses to create an index over the remains of an unfinished load.
 fn refuse_documents(rows: &dyn Rows) -> Result<()> {
     let under_way = loads::under_way(rows)?;
     let mut is_empty = true;

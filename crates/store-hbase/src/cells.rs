@@ -1,4 +1,5 @@
-//! The index table from one end of a key range to the other, in long pages: for who goes through all of it.
+//! Reads the index table from one end of a key range to the other in long pages, for walks through
+//! all of the table.
 
 use index::{Cell, CellPage, Cursor, Error, Result, Segments};
 use simhash::{ROW_KEY_LEN, RowKey};
@@ -7,11 +8,12 @@ use super::Access;
 use super::layout::{INDEX_FAMILY, decode_owned_id, in_row};
 use super::rows::{LONG_PAGE_RESULTS, Row, Span, Table};
 
-/// What a cursor begins with: the first row is still to be read, or the cells of it that come after a qualifier.
+/// The first byte of a cursor: `AT_ROW` if the row in the cursor is still to be read, `WITHIN_ROW`
+/// if only the cells after a qualifier are.
 const AT_ROW: u8 = b'r';
 const WITHIN_ROW: u8 = b'w';
 
-/// The contract of [`Store::cells`](index::Store::cells).
+/// Implements [`Store::cells`](index::Store::cells).
 pub(super) fn cells(
     access: &Access<'_>,
     segments: Segments,
@@ -47,7 +49,7 @@ pub(super) fn cells(
         })?;
         for cell in cells {
             if page.cells.len() == limit {
-                // Of rows with several documents there are more cells than rows.
+                // A row of several documents has more cells than one.
                 page.next = page.cells.last().map(after_cell);
                 return Ok(page);
             }

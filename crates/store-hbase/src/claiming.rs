@@ -1,8 +1,9 @@
-//! Inserting what is new: carries out what claimants (`index::backend::claims`) want done, for a whole batch at a time.
+//! Inserts new documents: carries out the steps of claimants (`index::backend::claims`) for a whole
+//! batch at a time.
 //!
-//! The documents of a batch go step by step together, so that each step is a few requests for all of them. Those that must
-//! not overtake each other (`order`) are decided one after another: so batch-mates never get in each other's way, and a
-//! duplicate of an earlier one is not even claimed.
+//! The documents of a batch take each step together, so that a step is a few requests for all of
+//! them. Documents that must not overtake each other (`order`) are decided one after another:
+//! batch-mates never conflict, and a duplicate of an earlier document is not even claimed.
 
 mod claimed;
 
@@ -26,19 +27,19 @@ use super::rows::{Swapped, Table};
 use super::write::{OldCells, Writes};
 use super::{Access, owner};
 
-/// How long a claim keeps others waiting whose owner has died.
+/// The time for which a claim makes others wait after its owner has died.
 pub(super) const LEASE: Duration = Duration::from_secs(10);
 
-/// The most documents that are claimed together: few enough that a lease is enough for them.
+/// The most documents claimed together: few enough to be done within one lease.
 const BATCH_MAX: usize = 500;
 
-/// How long a batch may take that waits for others.
+/// The longest wait of a batch for the claims of others.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 const PAUSE_MAX: Duration = Duration::from_millis(200);
 
-/// The contract of [`Store::insert_if_new`](index::Store::insert_if_new).
+/// Implements [`Store::insert_if_new`](index::Store::insert_if_new).
 pub(super) fn insert_if_new(
     access: &Access<'_>,
     documents: &[Document],
@@ -64,8 +65,8 @@ pub(super) fn insert_if_new(
     Ok(insertions)
 }
 
-/// In rounds: whoever does not have to wait for an earlier one is decided in the first, all that are duplicates of what is
-/// there then in the second, and so on.
+/// Decides in rounds: first the documents that depend on no earlier one of the batch, then the
+/// documents whose dependencies are decided.
 fn insert_batch(
     access: &Access<'_>,
     documents: &[Document],
@@ -95,7 +96,8 @@ fn insert_batch(
             claiming.add(&documents[place], Ticket { time: access.now(), owner, number: place as u32 }, row);
         }
         let mut found = claiming.look(reach)?;
-        // In their order: who has found a duplicate inserts nothing that a later one would have to wait for.
+        // In the order of the batch: a document with a duplicate inserts nothing, and later ones
+        // need not wait for it.
         let mut undecided: HashSet<usize> = HashSet::new();
         let mut waiting: Vec<usize> = Vec::new();
         for (number, &place) in left.iter().enumerate() {
@@ -116,7 +118,8 @@ fn insert_batch(
     }
 }
 
-/// Reads the stored texts of documents that come with the stored sketch and another text: a count tells whether they differ.
+/// Reads the stored texts of documents given with the stored sketch and another text: only a count
+/// tells whether the two differ.
 fn read_texts_in_doubt<'a>(
     access: &Access<'_>,
     documents: &'a [Document],
@@ -139,12 +142,12 @@ fn read_texts_in_doubt<'a>(
 /// Rows that were met or read.
 type Entries = Vec<(DocumentId, Entry)>;
 
-/// Documents that are claimed together; none of them is near to another.
+/// Documents claimed together; no two of them are near each other.
 struct Claiming<'a> {
     access: &'a Access<'a>,
     rule: &'a Rule,
     counters: &'a Counters,
-    /// By number: those of one that is left out are `None`.
+    /// By number; `None` for a document that was left out.
     claimed: Vec<Option<Claimed<'a>>>,
     ghosts: Ghosts,
 }
@@ -154,7 +157,7 @@ impl<'a> Claiming<'a> {
         Self { access, rule, counters, claimed: Vec::new(), ghosts: Ghosts::default() }
     }
 
-    /// A document, and its row.
+    /// Adds a document and its row.
     fn add(&mut self, document: &'a Document, ticket: Ticket, row: Stored) {
         let lease = LEASE.as_millis() as i64;
         let text = document.sketch.text().filter(|_| self.access.keeps_texts).and_then(digest);
@@ -163,8 +166,8 @@ impl<'a> Claiming<'a> {
         self.claimed.push(Some(Claimed { document, claimant, row, replaced: None, texts: Vec::new() }));
     }
 
-    /// What those find who look for duplicates, by their numbers. Who meets one at a glance looks for the nearest of
-    /// all.
+    /// Returns the entries near each document that is at the step `Look`, by number. A document
+    /// with a match in the glance searches all buckets for the nearest.
     fn look(&mut self, reach: Reach) -> Result<HashMap<usize, Entries>> {
         let looks = self.steps().into_iter().filter_map(|(number, step)| match step {
             Step::Look(sketch) => Some((number, sketch)),
@@ -200,14 +203,14 @@ impl<'a> Claiming<'a> {
         }
     }
 
-    /// What is to be done next.
+    /// Returns the next step of each document that is not done.
     fn steps(&self) -> Vec<(usize, Step)> {
         let steps = self.claimed.iter().enumerate();
         let steps = steps.filter_map(|(number, claimed)| Some((number, claimed.as_ref()?.claimant.step())));
         steps.filter(|(_, step)| !matches!(step, Step::Done(_))).collect()
     }
 
-    /// Goes on until all are done.
+    /// Takes steps until all documents are done.
     fn run(mut self) -> Result<Vec<(usize, Insertion)>> {
         let begun = Instant::now();
         let mut pause = Duration::ZERO;
@@ -244,7 +247,7 @@ impl<'a> Claiming<'a> {
         thread::sleep(*pause);
     }
 
-    /// One step of each of these, those of a kind together.
+    /// Takes one step of each of these documents; steps of one kind go together.
     fn round(&mut self, steps: Vec<(usize, Step)>) -> Result<()> {
         let (mut reads, mut searches, mut swaps, mut files) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -286,7 +289,7 @@ impl<'a> Claiming<'a> {
         Ok(())
     }
 
-    /// What is met near these sketches of documents.
+    /// Returns the entries near each of these sketches, by the number of the document.
     fn meet(&mut self, sketches: Vec<(usize, Sketch)>, reach: Reach) -> Result<Vec<(usize, Entries)>> {
         let rule = self.rule;
         let lookout = |(number, sketch): (usize, Sketch)| {
@@ -338,7 +341,7 @@ impl<'a> Claiming<'a> {
             let digest = texts.put_text(claim.timestamp, id, text)?;
             claimed.texts.extend(digest.map(|digest| (claim.timestamp, digest)));
         }
-        // Those who meet the claim by its cells count by its text.
+        // Texts come before cells: a search that meets the claim by its cells counts by its text.
         texts.apply(self.access)?;
         cells.apply(self.access)?;
         for (number, _) in files {
@@ -355,7 +358,7 @@ impl<'a> Claiming<'a> {
         deletes
     }
 
-    /// What is left to be done for documents that were replaced, for claims that were withdrawn, and for cells that lead
+    /// Cleans up after replaced documents, after withdrawn claims, and after cells that lead
     /// nowhere.
     fn settle(&mut self) -> Result<()> {
         let mut old_cells = OldCells::default();
@@ -373,7 +376,7 @@ impl<'a> Claiming<'a> {
             tracing::warn!(%error, "failed to delete texts that are of no document any more");
         }
         if let Err(error) = self.ghosts.sweep(self.access) {
-            // The next one who meets them will try again.
+            // The next search that meets these cells tries again.
             tracing::warn!(%error, "failed to sweep cells that lead nowhere");
         }
         Ok(())

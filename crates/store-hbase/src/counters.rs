@@ -1,4 +1,4 @@
-//! What the claims of this process have met.
+//! Counters of the claims of this process.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// After a compare-and-set to `state`, of the own claim or of somebody else's.
+    /// Counts a compare-and-set to `state`, of the own claim or of another owner's.
     pub(super) fn swapped(&self, state: State, is_own: bool, is_done: bool) {
         let counter = match (state, is_own, is_done) {
             (State::Pending, true, true) => &self.claims,
@@ -28,7 +28,7 @@ impl Counters {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// After a pause because of others.
+    /// Counts a pause for the claims of others.
     pub(super) fn waited(&self, pause: Duration) {
         if !pause.is_zero() {
             self.waits.fetch_add(1, Ordering::Relaxed);

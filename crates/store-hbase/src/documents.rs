@@ -1,8 +1,9 @@
-//! Reading documents' rows.
+//! Reads the rows of documents.
 //!
-//! A row has two columns, and the newer one decides. Batches write `d:record` without asking; claims are compared and set
-//! in `d:claim` by themselves, so that neither can hide the other. Texts are in a family of their own, and read only where
-//! they are counted: together with the columns that name them, so as of one moment.
+//! A row has two columns, and the newer one decides. Batches write `d:record` without a check;
+//! claims are compared and set in `d:claim`, a column of their own, so that neither hides the
+//! other. Texts have their own family and are read only where they are counted: together with the
+//! columns that name them, as of one moment.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,32 +17,32 @@ use super::layout::{
 };
 use super::rows::{Cell, Row, Span, Table, successor};
 
-/// Documents whose texts are read together: some megabytes, as texts are.
+/// The number of documents whose texts are read together: some megabytes of typical texts.
 pub(super) const TOLD_AT_ONCE: usize = 64;
 
-/// What a document's row says.
+/// The decoded row of a document.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stored {
-    /// What is there.
+    /// The record of the document, if the document is in the index.
     pub(super) live: Option<Record>,
-    /// What would be, had it not expired by the clock of this process.
+    /// The record, if it has expired by the clock of this process and would be live otherwise.
     pub(super) expired: Option<Record>,
-    /// The latest claim, whatever has become of it.
+    /// The latest claim, in any state.
     pub(super) claim: Option<Claim>,
-    /// Of the record, whether or not it is what is there.
+    /// The timestamp of the record, live or not.
     pub(super) record_timestamp: Option<i64>,
     /// The greatest timestamp that the document has had.
     pub(super) newest: i64,
 }
 
 impl Stored {
-    /// Whether what is there is known from the claim alone.
+    /// Returns true if the live state is known from the claim alone.
     pub(super) fn is_claimed(&self) -> bool {
         let claim = self.claim.as_ref().filter(|claim| claim.state == State::Committed);
         claim.is_some_and(|claim| self.record_timestamp.is_none_or(|record| claim.timestamp > record))
     }
 
-    /// As claimants see it.
+    /// Returns the row in the form that claimants read.
     pub(super) fn entry(&self) -> Entry {
         Entry {
             live: self.live.as_ref().map(|record| record.sketch.clone()),
@@ -51,7 +52,8 @@ impl Stored {
         }
     }
 
-    /// Puts their texts to what is there and to what is claimed, where these have one. `cells` are those of the row.
+    /// Adds the stored texts to the live record and to the pending claim, where these name one.
+    /// `cells` are the cells of the row.
     fn told(mut self, key: &[u8], cells: &[Cell]) -> Result<Self> {
         let text = |timestamp: i64, digest: Option<u64>| {
             let Some(digest) = digest else { return Ok(None) };
@@ -103,7 +105,7 @@ impl Stored {
     }
 }
 
-/// What the seam says of a document that is there.
+/// Returns the document of a record, as `Store` returns documents.
 pub(super) fn to_stored_document(id: DocumentId, record: Record) -> StoredDocument {
     let Record { sketch, timestamp, source, .. } = record;
     let sketch = sketch.with_text(None);
@@ -111,12 +113,12 @@ pub(super) fn to_stored_document(id: DocumentId, record: Record) -> StoredDocume
     StoredDocument { document: Document { id, sketch, source }, inserted_at }
 }
 
-/// What is read of a row.
+/// The columns to read of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Columns {
-    /// What it says.
+    /// Record and claim.
     Words,
-    /// That, and all its texts.
+    /// Record, claim and all texts.
     WordsAndTexts,
 }
 
@@ -129,10 +131,10 @@ impl Columns {
     }
 }
 
-/// How cells of rows are read: by [`Rows::get`](super::rows::Rows::get) or its sister.
+/// Reads cells of rows: [`Rows::get`](super::rows::Rows::get) or `Rows::get_to_read`.
 type Get<'a> = &'a dyn Fn(&[&[u8]], &[Vec<u8>]) -> Result<Vec<Vec<Cell>>>;
 
-/// The rows of these documents, of those that have one.
+/// Returns the rows of these documents; ids without a row are left out.
 pub(super) fn read<'a>(
     access: &Access<'_>,
     ids: impl Iterator<Item = &'a DocumentId>,
@@ -140,7 +142,7 @@ pub(super) fn read<'a>(
     read_each(access, ids)?.into_iter().map(|(id, stored)| Ok((id, stored?))).collect()
 }
 
-/// As [`read`], where one that is damaged is no hindrance to the others.
+/// Reads as [`read`] does, with an error for each damaged row alone.
 pub(super) fn read_each<'a>(
     access: &Access<'_>,
     ids: impl Iterator<Item = &'a DocumentId>,
@@ -150,7 +152,7 @@ pub(super) fn read_each<'a>(
     read_by(access, &ids, Columns::Words, get)
 }
 
-/// The claims on these documents, of those that have one.
+/// Returns the claims on these documents; ids without a claim are left out.
 pub(super) fn read_claims<'a>(
     access: &Access<'_>,
     ids: impl Iterator<Item = &'a DocumentId>,
@@ -167,7 +169,8 @@ pub(super) fn read_claims<'a>(
     ids.into_iter().zip(rows).zip(&keys).filter_map(claim).collect()
 }
 
-/// As [`read`], with the texts of what is there and of what is about to be, each row as of one moment.
+/// Reads as [`read`] does, with the texts of live records and pending claims, each row as of one
+/// moment.
 pub(super) fn read_told<'a>(
     access: &Access<'_>,
     ids: impl Iterator<Item = &'a DocumentId>,
@@ -190,7 +193,7 @@ fn told_by<'a>(
     Ok(documents)
 }
 
-/// `ids` are there once each.
+/// Reads and decodes rows; `ids` has no duplicates.
 fn read_by<'a>(
     access: &Access<'_>,
     ids: &[&'a DocumentId],
@@ -215,7 +218,7 @@ fn read_by<'a>(
     Ok(documents)
 }
 
-/// What is there of these documents, for a caller that writes nothing by it.
+/// Returns the live records of these documents, for a caller that bases no write on them.
 pub(super) fn read_live<'a>(
     access: &Access<'_>,
     ids: impl Iterator<Item = &'a DocumentId>,
@@ -229,7 +232,7 @@ pub(super) fn read_live<'a>(
     read_by(access, &ids, Columns::Words, get)?.into_iter().filter_map(live).collect()
 }
 
-/// As [`read_live`], with their texts.
+/// Reads as [`read_live`] does, with the texts.
 pub(super) fn read_live_told<'a>(
     access: &Access<'_>,
     ids: impl Iterator<Item = &'a DocumentId>,
@@ -239,7 +242,7 @@ pub(super) fn read_live_told<'a>(
     Ok(told.into_iter().filter_map(|(id, stored)| Some((id.clone(), stored.live?))).collect())
 }
 
-/// The contract of [`Store::texts`](index::Store::texts).
+/// Implements [`Store::texts`](index::Store::texts).
 pub(super) fn texts(access: &Access<'_>, ids: &[DocumentId]) -> Result<Vec<Option<Text>>> {
     if !access.keeps_texts {
         return Ok(vec![None; ids.len()]);
@@ -248,7 +251,8 @@ pub(super) fn texts(access: &Access<'_>, ids: &[DocumentId]) -> Result<Vec<Optio
     Ok(ids.iter().map(|id| live.get(id)?.sketch.text().cloned()).collect())
 }
 
-/// The contract of [`Store::scan`](index::Store::scan), in the order of rows: that of a hash of the ids.
+/// Implements [`Store::scan`](index::Store::scan) in the order of rows, which is the order of a
+/// hash of the ids.
 pub(super) fn scan(access: &Access<'_>, after: &Cursor, limit: usize) -> Result<Page> {
     let start = match after.bytes() {
         [] => Vec::new(),

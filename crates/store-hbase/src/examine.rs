@@ -1,8 +1,10 @@
-//! Looking at everything: that each document has all its cells, that each cell leads to a document, that each text is of one
-//! (`texts`), and that no claim is left behind. Others may write meanwhile: what looks wrong is looked at again, and what is young is left alone.
+//! Examines the whole index: each document must have all its cells, each cell must lead to a
+//! document, each text must belong to one (`texts`), and no claim may be left behind. Others may
+//! write meanwhile: suspects are read again, and young cells are left alone.
 //!
-//! Each table is read once (`walk`), and what they say of each other is compared as sums (`sums`). Only where these differ
-//! the tables are read once more, and the suspects' rows and cells are asked for one by one.
+//! Each table is read once (`walk`), and the two tables are compared as sums (`sums`). Only where
+//! the sums differ are the tables read once more, and the rows and cells of the suspects one by
+//! one.
 
 mod sums;
 mod texts;
@@ -27,10 +29,10 @@ use super::remove::{clean, swap};
 use super::rows::{Row, Swapped, Table};
 use super::write::Writes;
 
-/// Documents whose cells are read together.
+/// The number of documents whose cells are read together.
 const GROUP: usize = 16;
 
-/// The contract of [`Store::examine`](index::Store::examine).
+/// Implements [`Store::examine`](index::Store::examine).
 pub(super) fn examine(open: Open<'_>, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
     let sums = Sums::new();
     let since = open()?.horizon;
@@ -62,10 +64,10 @@ pub(super) fn examine(open: Open<'_>, mends: bool, report: &mut dyn FnMut(Examin
     })
 }
 
-/// A cell of the index that was met, with its timestamp.
+/// A cell of the index that was read, with its timestamp.
 type Met = (RowKey, DocumentId, i64);
 
-/// The cells of rows, and the places of those that are none of ours.
+/// Returns the cells of rows, and the places of foreign cells.
 fn cells_of(rows: &[Row]) -> (Vec<Met>, Vec<String>) {
     let (mut cells, mut damaged) = (Vec::with_capacity(rows.len()), Vec::new());
     for row in rows {
@@ -82,13 +84,13 @@ fn cells_of(rows: &[Row]) -> (Vec<Met>, Vec<String>) {
     (cells, damaged)
 }
 
-/// Whether what is of this time does not expire soon: HBase lets cells expire by its own clock, and a claim a moment after
-/// its cells.
+/// Returns true if a cell of this timestamp does not expire soon: HBase expires cells by its own
+/// clock, and a claim a moment after its cells.
 fn stays(horizon: Horizon, timestamp: i64) -> bool {
     horizon.is_live(Timestamp::saturating(timestamp - SWEPT_AFTER.as_millis() as i64))
 }
 
-/// One page.
+/// The examination of one page.
 struct Examination<'a, 'r> {
     access: &'a Access<'a>,
     mends: bool,
@@ -101,7 +103,7 @@ impl Examination<'_, '_> {
         (self.report)(Examined::Found(Finding { kind, place, is_mended }));
     }
 
-    /// The documents of a page, and the places of those that cannot be read.
+    /// Returns the documents of a page, and the places of rows that cannot be decoded.
     fn decoded(&self, page: &[Row]) -> (Vec<(DocumentId, Stored)>, Vec<String>) {
         let (mut documents, mut damaged) = (Vec::with_capacity(page.len()), Vec::new());
         for row in page {
@@ -115,7 +117,7 @@ impl Examination<'_, '_> {
         (documents, damaged)
     }
 
-    /// What the rows of a page tell by themselves.
+    /// Reports the findings that the rows of a page give by themselves; returns their documents.
     fn documents(&mut self, page: &[Row]) -> Result<Vec<(DocumentId, Stored)>> {
         (self.report)(Examined::Items(page.len() as u64));
         let (documents, damaged) = self.decoded(page);
@@ -129,10 +131,10 @@ impl Examination<'_, '_> {
         Ok(documents)
     }
 
-    /// Notes the cells that documents should have.
+    /// Adds the cells that documents should have to `sums`.
     fn expect(&self, documents: &[(DocumentId, Stored)], since: Horizon, sums: &Sums) {
         for (id, stored) in documents {
-            // Some may have expired since the beginning.
+            // Some may have expired since the examination began.
             let there = stored.live.as_ref().or(stored.expired.as_ref());
             if let Some(record) = there.filter(|record| stays(since, record.timestamp)) {
                 sums.expect(id, record.sketch.rows(), record.timestamp);
@@ -140,14 +142,14 @@ impl Examination<'_, '_> {
         }
     }
 
-    /// Those of these documents that lack cells.
+    /// Reports, and mends, the documents that lack cells.
     fn all_unfiled(&mut self, documents: &[(DocumentId, Stored)]) -> Result<()> {
         for group in documents.chunks(GROUP) {
             let unfiled = self.unfiled(group)?;
             if unfiled.is_empty() {
                 continue;
             }
-            // Some may have been replaced or removed since they were read.
+            // Some may have been replaced or removed since the first read.
             let now = documents::read_each(self.access, unfiled.keys().copied())?;
             for (&id, (record, missing)) in &unfiled {
                 let is_same = |stored: &Stored| stored.live.as_ref() == Some(*record);
@@ -161,13 +163,14 @@ impl Examination<'_, '_> {
         Ok(())
     }
 
-    /// Whether a document does not expire soon.
+    /// Returns true if a document does not expire soon.
     fn stays(&self, record: &Record) -> bool {
         stays(self.access.horizon, record.timestamp)
     }
 
-    /// Those that lack cells, with the rows of these. A cell that is newer than its record finds the document as well. One
-    /// that is older is about to be written anew, unless that should have happened long ago.
+    /// Returns the documents that lack cells, with the rows of these cells. A cell newer than its
+    /// record finds the document as well. An older cell is about to be rewritten, unless the
+    /// rewrite is long overdue.
     fn unfiled<'a>(
         &self,
         documents: &'a [(DocumentId, Stored)],
@@ -201,9 +204,10 @@ impl Examination<'_, '_> {
         Ok(unfiled)
     }
 
-    /// Writes the cells that a document lacks, and says whether they are there then. A delete that is newer than the
-    /// document hides them, so they are written once more as of now: the document keeps its own time. Where somebody
-    /// replaces or removes it meanwhile they lead nowhere, as no cell brings a document back.
+    /// Writes the cells that a document lacks; returns true if they are there afterwards. A delete
+    /// newer than the document hides these cells; the second attempt writes them as of now, and the
+    /// document keeps its own time. If the document is replaced or removed meanwhile, the cells
+    /// lead nowhere: no cell brings a document back.
     fn file(&self, id: &DocumentId, record: &Record, missing: &[RowKey]) -> Result<bool> {
         let stored = Stored { live: Some(record.clone()), ..Stored::default() };
         let document = [(id.clone(), stored)];
@@ -218,7 +222,7 @@ impl Examination<'_, '_> {
         Ok(false)
     }
 
-    /// Claims that nobody will end, and removals that nobody has finished.
+    /// Reports, and mends, claims of dead owners and unfinished removals.
     fn claims(&mut self, documents: &[(DocumentId, Stored)]) -> Result<()> {
         let long_ago = self.access.now() - LEASE.as_millis() as i64;
         let mut dead: Vec<(&DocumentId, &Claim)> = Vec::new();
@@ -229,7 +233,7 @@ impl Examination<'_, '_> {
                 dead.push((id, claim));
             }
             let has_record = stored.record_timestamp.is_some_and(|record| record <= claim.timestamp);
-            // A removal has no lease, and many together take their time.
+            // A removal has no lease, and a large batch of removals takes its time.
             if claim.state == State::Removed && is_old(self.access, claim.timestamp) && has_record {
                 half_removed.insert(id, stored.clone());
             }
@@ -246,7 +250,7 @@ impl Examination<'_, '_> {
         }
         for ((id, _), swapped) in dead.into_iter().zip(swapped) {
             if swapped == Swapped::Refused {
-                // Somebody has gone on with it, or ended it.
+                // The owner has gone on with the claim, or another process has ended it.
                 continue;
             }
             self.found(FindingKind::DeadClaim, id.as_str(), swapped == Swapped::Done);
@@ -257,7 +261,7 @@ impl Examination<'_, '_> {
         Ok(())
     }
 
-    /// Those of these cells that lead nowhere.
+    /// Reports, and sweeps, the cells that lead nowhere.
     fn ghosts(&mut self, cells: &[Met]) -> Result<()> {
         if cells.is_empty() {
             return Ok(());
@@ -270,12 +274,13 @@ impl Examination<'_, '_> {
         for (row, id, timestamp) in cells {
             let stored = match documents.get(id) {
                 Some(Ok(stored)) => stored,
-                // Nobody knows what is there.
+                // The state of the document is unknown.
                 Some(Err(_)) => continue,
                 None => &nowhere,
             };
-            // A younger one may be of somebody who has not written his record yet, or of a version that somebody has just
-            // replaced or removed and is about to clean up after. What has expired goes by itself.
+            // A younger cell may belong to a writer that has not written its record yet, or to a
+            // version just replaced or removed, whose cells are about to be deleted. Expired cells
+            // go by themselves.
             let is_at_rest = is_old(self.access, (*timestamp).max(stored.newest));
             let stays = self.access.horizon.is_live(Timestamp::saturating(*timestamp));
             let is_loaded = loads.contains_key(timestamp);

@@ -1,13 +1,15 @@
-//! An HBase Thrift gateway within the process, with one region server's worth of HBase behind it. For tests.
+//! An HBase Thrift gateway within the process, with one region server's worth of HBase behind it.
+//! For tests.
 //!
-//! It speaks Thrift1 on a real socket, binary protocol without frames, and holds to HBase 2.6.1 in what a client can
-//! see: versions, delete markers, lives of cells, what is atomic and what is not, the form of results and the words of
-//! errors; these were compared with a real gateway. In addition it can fail in every way that a network can
-//! ([`FaultKind`]), and its clock can be turned.
+//! The fake speaks Thrift1 on a real socket, binary protocol without frames, and agrees with HBase
+//! 2.6.1 as far as a client can see: versions, delete markers, lives of cells, atomicity, the form
+//! of results and the words of errors; all were compared with a real gateway. In addition the fake
+//! can fail in every way that a network can ([`FaultKind`]), and its clock can be set.
 //!
-//! Absent on purpose: what our clients do not call (they get an `IOError`), access control, versions beyond one,
-//! families' own lives, and whatever takes time. A real gateway's answer to a filter it does not know is an internal
-//! error; the fake's is an `IOError`, because it knows fewer.
+//! Absent on purpose: calls that our clients do not make (the answer is an `IOError`), access
+//! control, versions beyond one, families' own lives, and slowness. A real gateway answers an
+//! unknown filter with an internal error; the fake answers with an `IOError`, because it knows
+//! fewer filters.
 
 mod calls;
 mod faults;
@@ -37,14 +39,14 @@ use store::{Change, Selection, Stamp, Store, View, parse_column};
 /// A row's key and its cells: column, value, timestamp.
 pub type VisibleRow = (Vec<u8>, Vec<(Vec<u8>, Vec<u8>, i64)>);
 
-/// The gateway. Everything about it may be called from any thread; dropping it stops it.
+/// The gateway. All of its methods may be called from any thread; dropping it stops it.
 pub struct FakeGateway {
     shared: Arc<Shared>,
     address: SocketAddr,
     listener: Mutex<Option<Listener>>,
 }
 
-/// What all connections share.
+/// The state that all connections share.
 struct Shared {
     store: Mutex<Store>,
     scanners: Mutex<Scanners>,
@@ -67,14 +69,15 @@ impl Shared {
         clock.stands_at_ms.unwrap_or_else(wall) + clock.ahead_ms
     }
 
-    /// Counts a call and says what goes wrong with it.
+    /// Counts a call, and returns the fault that hits it.
     fn count(&self, method: &str) -> Option<FaultKind> {
         *lock(&self.n_calls).entry(method.to_owned()).or_default() += 1;
         lock(&self.faults).hit(method)
     }
 }
 
-/// A test that panicked elsewhere has its own message; here the data are still good.
+/// Locks, poisoned or not: a test that panicked elsewhere has its own message, and the data are
+/// still good here.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -102,14 +105,14 @@ impl FakeGateway {
         Self { address: listener.address(), listener: Mutex::new(Some(listener)), shared }
     }
 
-    /// Where it listens, or listened before it was stopped.
+    /// Returns the address of the listener, which stays the same after a stop.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Stops as if killed: what is under way is cut off, scanners are forgotten, the data stay. Waits until all threads
-    /// have ended. Nothing happens where it has stopped already.
+    /// Stops as if killed: calls under way are cut off, scanners are forgotten, the data stay.
+    /// Waits until all threads have ended. Does nothing if it has stopped already.
     pub fn stop(&self) {
         if let Some(listener) = lock(&self.listener).take() {
             listener.stop(&self.shared);
@@ -117,10 +120,10 @@ impl FakeGateway {
         *lock(&self.shared.scanners) = Scanners::default();
     }
 
-    /// Starts again on the same port; scanner ids begin at 0 again. Nothing happens where it runs.
+    /// Starts again on the same port; scanner ids begin at 0 again. Does nothing if it runs.
     ///
     /// # Errors
-    /// Where somebody else has taken the port.
+    /// Where another process has taken the port.
     pub fn start_again(&self) -> io::Result<()> {
         let mut listener = lock(&self.listener);
         if listener.is_none() {
@@ -129,19 +132,20 @@ impl FakeGateway {
         Ok(())
     }
 
-    /// Creates a table of one region, anew where there is one of this name.
+    /// Creates a table of one region, and replaces one of the same name.
     pub fn create_table(&self, name: &str, families: &[&str]) {
         self.create_split_table(name, families, &[]);
     }
 
-    /// Creates a table of several regions, of which all but the first begin at these rows. A scan reads each region when
-    /// it comes to it.
+    /// Creates a table of several regions: all but the first begin at the rows of `splits`. A scan
+    /// reads each region when it comes to it.
     pub fn create_split_table(&self, name: &str, families: &[&str], splits: &[&[u8]]) {
         let families = families.iter().map(|name| (name.as_bytes().to_vec(), family(name))).collect();
         lock(&self.shared.store).create(name.as_bytes(), families, splits);
     }
 
-    /// What `getColumnDescriptors` says of a family, for tables that are not made as they should be.
+    /// Sets the answer of `getColumnDescriptors` about a family, for tables made otherwise than
+    /// they should be.
     ///
     /// # Panics
     /// Where there is no such table.
@@ -151,7 +155,8 @@ impl FakeGateway {
         table.families.insert(name.as_bytes().to_vec(), family);
     }
 
-    /// Lets the cells of a family expire so many seconds after their timestamps, those that are put from now on.
+    /// Lets the cells of a family expire `seconds` after their timestamps, if they are put from now
+    /// on.
     ///
     /// # Panics
     /// Where there is no such table or family.
@@ -162,12 +167,12 @@ impl FakeGateway {
         family.time_to_live = Some(seconds);
     }
 
-    /// Removes a table and says whether it was there.
+    /// Removes a table; returns true if it existed.
     pub fn drop_table(&self, name: &str) -> bool {
         lock(&self.shared.store).remove(name.as_bytes())
     }
 
-    /// All that a reader would see now, in the order of rows and columns.
+    /// Returns all rows that a reader would see now, in the order of rows and columns.
     ///
     /// # Panics
     /// Where there is no such table.
@@ -183,7 +188,8 @@ impl FakeGateway {
         rows.collect()
     }
 
-    /// Writes one cell past all connections and faults. A row without a column can only be had by [`erase`](Self::erase).
+    /// Writes one cell past all connections and faults. To make a row that lacks a column,
+    /// [`erase`](Self::erase) it first.
     ///
     /// # Panics
     /// Where there is no such table or family, or the column has no qualifier.
@@ -196,7 +202,8 @@ impl FakeGateway {
         table.change(row, &[change], Stamp { timestamp, ttl_ms: None }).expect("the family was created");
     }
 
-    /// Loses a row with its versions and delete markers, as nothing in HBase does, and says whether it was there.
+    /// Loses a row with its versions and delete markers, which nothing in HBase does; returns true
+    /// if it existed.
     ///
     /// # Panics
     /// Where there is no such table.
@@ -204,17 +211,19 @@ impl FakeGateway {
         lock(&self.shared.store).table_mut(table.as_bytes()).expect("the table was created").erase(row)
     }
 
-    /// Flushes all tables: of what was put since the last time the newest version is left, and comes before what is on disk.
+    /// Flushes all tables: only the newest of the versions put since the last flush is kept, and it
+    /// precedes those on disk.
     pub fn flush(&self) {
         lock(&self.shared.store).flush(self.shared.now());
     }
 
-    /// Compacts all tables: delete markers and what they hide are gone, and so are older versions and dead cells.
+    /// Compacts all tables: removes delete markers and the cells that they hide, older versions,
+    /// and dead cells.
     pub fn major_compact(&self) {
         lock(&self.shared.store).compact(self.shared.now());
     }
 
-    /// How many versions and delete markers are stored, seen or not.
+    /// Returns the number of stored versions and delete markers, visible or not.
     ///
     /// # Panics
     /// Where there is no such table.
@@ -223,7 +232,7 @@ impl FakeGateway {
         lock(&self.shared.store).table(table.as_bytes()).expect("the table was created").n_stored()
     }
 
-    /// The time in ms since 1970: the wall clock's, until it is set.
+    /// Returns the time in ms since 1970: the wall clock's, until the clock is set.
     #[must_use]
     pub fn now_ms(&self) -> i64 {
         self.shared.now()
@@ -234,18 +243,18 @@ impl FakeGateway {
         *lock(&self.shared.clock) = Clock { stands_at_ms: Some(now_ms), ahead_ms: 0 };
     }
 
-    /// Turns the clock forward, whether it runs or stands.
+    /// Turns the clock forward, running or stopped.
     pub fn advance(&self, duration: Duration) {
         lock(&self.shared.clock).ahead_ms += as_ms(duration);
     }
 
-    /// Adds a fault to those to come. Each counts its own calls; where two hit the same call, the later added one waits
-    /// for the next.
+    /// Adds a fault to those to come. Each counts its own calls; where two hit the same call, the
+    /// later added one waits for the next.
     pub fn fail(&self, fault: Fault) {
         lock(&self.shared.faults).push(fault);
     }
 
-    /// How many faults are to come.
+    /// Returns the number of faults to come.
     #[must_use]
     pub fn n_faults(&self) -> usize {
         lock(&self.shared.faults).len()
@@ -256,13 +265,13 @@ impl FakeGateway {
         lock(&self.shared.faults).clear();
     }
 
-    /// The next `n` connections are accepted and closed at once.
+    /// Accepts the next `n` connections and closes them at once.
     pub fn refuse_connections(&self, n: usize) {
         self.shared.connections.refuse(n);
     }
 
-    /// Closes connections on which nothing has come for this long, each from its next call on; the real gateway does so
-    /// after 60 s.
+    /// Closes connections that were idle for `limit`, each from its next call on; the real gateway
+    /// does so after 60 s.
     pub fn close_idle_after(&self, limit: Duration) {
         self.shared.connections.set_idle_limit(limit.max(Duration::from_millis(1)));
     }
@@ -272,49 +281,50 @@ impl FakeGateway {
         self.shared.connections.close_idle();
     }
 
-    /// Forgets the open scanners, as the real gateway does with those left alone for two minutes.
+    /// Forgets the open scanners, as the real gateway does after two minutes without use.
     pub fn expire_scanners(&self) {
         lock(&self.shared.scanners).expire();
     }
 
-    /// How many scanners are open.
+    /// Returns the number of open scanners.
     #[must_use]
     pub fn n_open_scanners(&self) -> usize {
         lock(&self.shared.scanners).len()
     }
 
-    /// How often a method was called, by its Thrift name (`"mutateRowsTs"`), calls that a fault hit included.
+    /// Returns the number of calls of a method, by its Thrift name (`"mutateRowsTs"`), including
+    /// calls that a fault hit.
     #[must_use]
     pub fn n_calls(&self, method: &str) -> u64 {
         lock(&self.shared.n_calls).get(method).copied().unwrap_or(0)
     }
 
-    /// How often anything was called.
+    /// Returns the number of calls of all methods.
     #[must_use]
     pub fn n_calls_in_all(&self) -> u64 {
         lock(&self.shared.n_calls).values().sum()
     }
 
-    /// How many connections are open. A client that closes one is noticed a moment later: see
-    /// [`wait_for_connections`](Self::wait_for_connections).
+    /// Returns the number of open connections. The gateway notices a moment later that a client has
+    /// closed one: see [`wait_for_connections`](Self::wait_for_connections).
     #[must_use]
     pub fn n_connections(&self) -> usize {
         self.shared.connections.n_open()
     }
 
-    /// Waits until so many connections are open, and says whether they were in time.
+    /// Waits until `n` connections are open; returns false if the timeout came first.
     #[must_use]
     pub fn wait_for_connections(&self, n: usize, timeout: Duration) -> bool {
         self.shared.connections.wait_for(n, timeout)
     }
 
-    /// The most connections that were ever open at once.
+    /// Returns the most connections that were ever open at once.
     #[must_use]
     pub fn n_connections_max(&self) -> usize {
         self.shared.connections.n_open_max()
     }
 
-    /// How many connections there ever were, without the refused ones.
+    /// Returns the number of connections ever accepted, without the refused ones.
     #[must_use]
     pub fn n_connections_in_all(&self) -> u64 {
         self.shared.connections.n_accepted()
@@ -327,7 +337,7 @@ impl Drop for FakeGateway {
     }
 }
 
-/// A family as HBase describes one that was created without options.
+/// Returns a family as HBase describes one that was created without options.
 fn family(name: &str) -> ColumnDescriptor {
     ColumnDescriptor {
         name: Some(format!("{name}:").into_bytes()),

@@ -1,4 +1,4 @@
-//! What is stored where: names, keys and values of the two tables. Drawn in `schema/README.md`.
+//! Names, keys and values of the two tables; `schema/README.md` draws them.
 
 mod claim;
 mod text;
@@ -22,48 +22,50 @@ pub(crate) const INDEX_FAMILY: u8 = b'f';
 /// The family of the documents' records and claims.
 pub(crate) const DOCUMENT_FAMILY: u8 = b'd';
 
-/// The column of a document's record, which is written without asking.
+/// The column of a document's record, which is written without a check.
 pub(crate) const RECORD_COLUMN: &[u8] = b"d:record";
 
 /// The column of the latest claim on a document, which is only ever compared and set.
 pub(crate) const CLAIM_COLUMN: &[u8] = b"d:claim";
 
-/// The row of the index's metadata, beyond all documents. Its family is one that never has a time to live.
+/// The row of the index's metadata, beyond all documents. Its family never has a time to live.
 pub(crate) const METADATA_ROW: &[u8] = b"pigeonhole";
 
-/// The family of that row.
+/// The family of the metadata row.
 pub(crate) const METADATA_FAMILY: u8 = b'm';
 
 /// The column of the index's metadata.
 pub(crate) const METADATA_COLUMN: &[u8] = b"m:metadata";
 
-/// Beside the metadata: what the mark of a bulk load is called, before the timestamp of its cells.
+/// The qualifier of a bulk load's mark, beside the metadata, before the timestamp of the load's
+/// cells.
 pub(crate) const LOAD_PREFIX: &str = "load.";
 
-/// In place of the simhash of a document that has none.
+/// The word for an absent simhash.
 const NO_SIMHASH: &str = "-";
 
 /// Beyond the last document's row, whose key starts with a hexadecimal digit.
 pub(crate) const DOCUMENTS_END: &[u8] = b"g";
 
-/// The column of a document in the rows of the index.
+/// Returns the column of a document in the rows of the index.
 pub(crate) fn index_column(id: &DocumentId) -> Vec<u8> {
     [&[INDEX_FAMILY, b':'], id.as_str().as_bytes()].concat()
 }
 
-/// The row of a document: the upper half of the id's CRC-32, which spreads ids that ascend over the regions, and the id.
+/// Returns the row of a document: the upper half of the id's CRC-32, which spreads ascending ids
+/// over the regions, and the id.
 pub(crate) fn document_row(id: &DocumentId) -> Vec<u8> {
     let id = id.as_str();
     format!("{:04x}:{id}", crc32fast::hash(id.as_bytes()) >> 16).into_bytes()
 }
 
-/// The id in a cell of the index.
+/// Reads the id in a cell of the index.
 pub(crate) fn decode_id(bytes: &[u8]) -> Result<DocumentId> {
     let id = std::str::from_utf8(bytes).ok().and_then(|id| DocumentId::new(id).ok());
     id.ok_or_else(|| damaged("the column", bytes, "is not a document id"))
 }
 
-/// As [`decode_id`], of bytes that are given away.
+/// Reads as [`decode_id`] does, from owned bytes.
 pub(crate) fn decode_owned_id(bytes: Vec<u8>) -> Result<DocumentId> {
     match String::from_utf8(bytes).map(DocumentId::new) {
         Ok(Ok(id)) => Ok(id),
@@ -72,14 +74,14 @@ pub(crate) fn decode_owned_id(bytes: Vec<u8>) -> Result<DocumentId> {
     }
 }
 
-/// The id in the key of a document's row.
+/// Reads the id in the key of a document's row.
 pub(crate) fn decode_document_row(key: &[u8]) -> Result<DocumentId> {
     let id = key.get(5..).map(decode_id).transpose()?;
     id.filter(|id| document_row(id) == key)
         .ok_or_else(|| damaged("the row", key, "does not begin with the hash of its id"))
 }
 
-/// The row key in a row of the index that was read from `bucket`.
+/// Reads the key of an index row that was found in `bucket`.
 pub(crate) fn decode_index_row(key: &[u8], bucket: BucketKey) -> Result<RowKey> {
     match RowKey::decode(key) {
         Ok(row) if row.bucket() == bucket => Ok(row),
@@ -87,7 +89,7 @@ pub(crate) fn decode_index_row(key: &[u8], bucket: BucketKey) -> Result<RowKey> 
     }
 }
 
-/// The error, with the row that it was met in.
+/// Adds the row to an error that was met in it.
 pub(crate) fn in_row(key: &[u8], error: Error) -> Error {
     Error::new(error.kind(), format!("failed to read the row {}", key.escape_ascii())).caused_by(error)
 }
@@ -99,28 +101,29 @@ fn damaged(what: &str, bytes: &[u8], why: &str) -> Error {
     ))
 }
 
-/// What is stored of a document that is there, unless its claim says something newer.
+/// The stored form of a document, unless its claim holds a newer one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) sketch: Sketch,
-    /// The timestamp of its cells in the index, in milliseconds.
+    /// The timestamp of the document's cells in the index, in milliseconds.
     pub(crate) timestamp: i64,
-    /// Where the document came from, if somebody said so.
+    /// The origin of the document, if one was given.
     pub(crate) source: Option<Source>,
-    /// A digest of its text, where that is kept.
+    /// A digest of the document's text, where the text is kept.
     pub(crate) text: Option<u64>,
 }
 
 impl Record {
-    /// Words for people who look into the table: `live`, simhash, timestamp, the simhash's keys if they are not those that
-    /// `kind` gives it, the signature in base64, the digest of the text and the source if there is one, with whatever is not
-    /// graphic ASCII as `%20`.
+    /// Writes the record as words, legible in the HBase shell: `live`, simhash, timestamp, the
+    /// simhash's keys if they differ from those that `kind` gives, the signature in base64, the
+    /// digest of the text and the source if there is one. Characters other than graphic ASCII are
+    /// written like `%20`.
     pub(crate) fn encode(&self, kind: &SketchKind) -> Vec<u8> {
         let words = format!("live {} {}", simhash_word(&self.sketch), self.timestamp);
         (words + &more_words(&self.sketch, self.text, self.source.as_ref(), kind)).into_bytes()
     }
 
-    /// Reads stored words back; exactly what [`encode`](Self::encode) writes.
+    /// Reads stored words back; accepts exactly the output of [`encode`](Self::encode).
     pub(crate) fn decode(bytes: &[u8], kind: &SketchKind) -> Result<Self> {
         let record = std::str::from_utf8(bytes).ok().and_then(|words| Self::parse(words, kind));
         record
@@ -145,11 +148,11 @@ fn parse_simhash(word: &str) -> Option<Option<Fingerprint>> {
     if word == NO_SIMHASH { Some(None) } else { word.parse().ok().map(Some) }
 }
 
-/// What not every document has, each word after a blank.
+/// Returns the optional words of a document, each after a blank.
 fn more_words(sketch: &Sketch, text: Option<u64>, source: Option<&Source>, kind: &SketchKind) -> String {
     let mut words = String::new();
     if !kind.follows(sketch) {
-        // Those of the signature follow from it.
+        // The keys of the signature follow from the signature.
         let by_simhash = sketch.facets().iter().filter(|(family, _)| *family == Family::Simhash);
         let keys = by_simhash.flat_map(|(_, facet)| facet.keys());
         let keys = keys.map(|key| format!("{:02x}:{:08x}", key.flag, key.segment));
@@ -167,14 +170,14 @@ fn more_words(sketch: &Sketch, text: Option<u64>, source: Option<&Source>, kind:
     words
 }
 
-/// What a document has by those words.
+/// The fields that the optional words give.
 struct More {
     sketch: Sketch,
     text: Option<u64>,
     source: Option<Source>,
 }
 
-/// What a document has by the words that are left, up to the last one.
+/// Reads the optional words, up to the last one.
 fn parse_more<'a>(
     simhash: Option<Fingerprint>,
     words: impl Iterator<Item = &'a str>,
@@ -189,7 +192,7 @@ fn parse_more<'a>(
     if words.next().is_some() {
         return None;
     }
-    // Of a word that is there `None` is a failure.
+    // The inner `None` is a word that is there and malformed.
     let signature = signature.map_or(Some(None), |signature| signature.map(Some))?;
     let text = text.map_or(Some(None), |text| text.map(Some))?;
     let source = source.map_or(Some(None), |source| source.map(Some))?;
@@ -288,7 +291,8 @@ mod tests {
         }
     }
 
-    /// An index that verifies: the signature is one more word, and a text of symbols has no simhash.
+    /// An index that verifies: the signature is one more word, and a text of symbols has no
+    /// simhash.
     #[test]
     fn golden_records_with_signatures() {
         let kind = SketchKind::default().of_profile(index::Profile::Full).unwrap();

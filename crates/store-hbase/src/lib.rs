@@ -1,21 +1,27 @@
-//! `hbase+rpc://HOST:PORT/NAME` and `hbase://HOST:PORT/NAME`: documents in two tables of HBase, for billions of them.
+//! `hbase+rpc://HOST:PORT/NAME` and `hbase://HOST:PORT/NAME`: documents in two tables of HBase, for
+//! billions of them.
 //!
-//! A simhash is a row for each table of its scheme, and a signature one for each of its bands, `simhash::RowKey`, with a cell
-//! for each document that has it; a query reads one short range of rows for each. What is stored is drawn in `schema/README.md`. The module is made of
-//! the rows (`rows`, the seam), what they mean (`layout`, `documents`, `buckets`), and what is done with them (`near`,
-//! `write`, `remove`, and for what is inserted if it is new `claiming`). `bulk` has what is written past all that.
+//! A simhash has a row for each table of its scheme, and a signature one for each of its bands,
+//! `simhash::RowKey`. A row has a cell for each document of that key; a query reads one short range
+//! of rows for each of its keys. `schema/README.md` draws the stored rows. The crate consists of
+//! the rows (`rows`, the seam), their meaning (`layout`, `documents`, `buckets`), and the
+//! operations on them (`near`, `write`, `remove`, and `claiming` for `insert_if_new`). `bulk` gives
+//! the rows for loads past all of these.
 //!
 //! # Adding a transport
 //!
-//! Behind the seam is a transport, one module and one cargo feature each, which nothing else of the crate knows. `rpc` leaves
-//! connections, look-up and retries to the crate `hbase-rpc`, and takes of `plan` the `Witness` and what messages say. `thrift` is made of
-//! the parts in `plan`: a `Connection` with its `Failure`, which says what it means for the call (`Meaning`); a `Call` for
-//! each kind of request (a page of ranges, cells of rows, mutations, swaps, the time to live of families), each with a
-//! `Witness`, and the swaps `Once`; and a `Server`, which is how messages speak of the other end and what they advise. An
-//! implementation of `Rows` cuts a batch into calls (`Shard`), and has `Retry` repeat a `Dispatch` of them. A transport to one
-//! server lends connections from a `Pool`. One to many has its own `Lanes`: a connection for the region of each call, and, where a
-//! region has moved, what the call is cut into now. Then it is an arm of [`Transport`], which is how a URL names it, a line
-//! of `engine/src/uri.rs`, and has to pass `index::testsuite` like any store.
+//! Behind the seam is a transport, one module and one cargo feature each, which no other part of
+//! the crate knows. `rpc` leaves connections, look-up and retries to the crate `hbase-rpc`, and
+//! takes the `Witness` and the wording of messages from `plan`. `thrift` consists of the parts in
+//! `plan`: a `Connection` with its `Failure`, which gives its meaning for the call (`Meaning`); a
+//! `Call` for each kind of request (a page of ranges, cells of rows, mutations, swaps, the time to
+//! live of families), each with a `Witness`, and the swaps `Once`; and a `Server`, which words the
+//! messages about the other end and their advice. An implementation of `Rows` cuts a batch into
+//! calls (`Shard`), and has `Retry` repeat a `Dispatch` of them. A transport to one server lends
+//! connections from a `Pool`. A transport to many servers has its own `Lanes`: a connection for the
+//! region of each call, and a new cut of the call where a region has moved. Then the transport
+//! needs an arm of [`Transport`], by which a URL names it, a line of `engine/src/uri.rs`, and has
+//! to pass `index::testsuite` like any store.
 #![cfg_attr(
     not(feature = "thrift"),
     expect(
@@ -85,11 +91,12 @@ use index::{
 
 /// A store in HBase.
 ///
-/// Nothing is kept in this process, so every process sees what any other has written as soon as it is acknowledged. A
-/// batch that fails may have been written in part; the error says which part.
+/// Nothing is kept in this process: every process sees the writes of all others as soon as they are
+/// acknowledged. A batch that fails may have been written in part; the error says which part.
 ///
-/// Any number of processes may insert what is new at the same time: of near documents one is kept. [`Store::insert`] asks
-/// nobody, so what it writes while another insertion is between its search and its end is not noticed by that one.
+/// Any number of processes may insert new documents at the same time: of near documents one is
+/// kept. [`Store::insert`] makes no check: if it writes while another insertion is between its
+/// search and its end, the other insertion does not notice.
 pub struct HbaseStore {
     rows: Box<dyn Rows>,
     clock: Clock,
@@ -97,37 +104,37 @@ pub struct HbaseStore {
     outlook: Outlook,
 }
 
-/// What it takes to read and write an index.
+/// The context of one call: the rows and the settings of an index.
 struct Access<'a> {
     rows: &'a dyn Rows,
     kind: &'a SketchKind,
     clock: &'a Clock,
-    /// As of the beginning of the call.
+    /// The horizon at the beginning of the call.
     horizon: Horizon,
-    /// Whether the index keeps the texts of its documents.
+    /// True if the index keeps the texts of its documents.
     keeps_texts: bool,
 }
 
 impl Access<'_> {
-    /// Milliseconds since 1970.
+    /// Returns the time in milliseconds since 1970.
     fn now(&self) -> i64 {
         self.clock.now().as_ms()
     }
 
-    /// Whether verdicts by a rule are counted over texts.
+    /// Returns true if `rule` is decided by a count over texts.
     fn counts_by(&self, rule: &Rule) -> bool {
         self.keeps_texts && rule.counter.is_some()
     }
 }
 
-/// A number that nobody else draws.
+/// Draws a random number to identify one claim owner; no two owners draw the same.
 fn owner() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
 
 impl HbaseStore {
-    /// The index at `uri`. It connects when it is used. `patience` is for a server or a region that is away; by default it is
-    /// 120 s from the last answer.
+    /// Returns the store of the index at `uri`; it connects on first use. `patience` is the longest
+    /// wait for a server or a region that is away; the default is 120 s from the last answer.
     ///
     /// # Errors
     /// `InvalidArgument` where the transport of the URL is not in this build.
@@ -156,21 +163,22 @@ impl HbaseStore {
         }
     }
 
-    /// What is stored now, which must be what was seen first.
+    /// Reads the stored metadata, which must equal those seen first.
     fn find(&self) -> Result<Option<&Metadata>> {
         self.rows.known().find_in(|| self.stored())
     }
 
-    /// The metadata as they are stored.
+    /// Returns the metadata as they are stored.
     fn stored(&self) -> Result<Option<Vec<u8>>> {
-        // HBase says of a missing table or family in any case when it is read, not when it is written to.
+        // HBase always reports a missing table or family on reads, and not on writes.
         for (table, column) in [(Table::Index, &b"f"[..]), (Table::Documents, RECORD_COLUMN)] {
             self.rows.get(table, &[column], &[METADATA_ROW.to_vec()])?;
         }
         let rows = self.rows.get(Table::Documents, &[METADATA_COLUMN], &[METADATA_ROW.to_vec()])?;
         let cell = rows.into_iter().flatten().next();
         if let Some(cell) = &cell {
-            // Before the store is held to it: tables that do not fit may be mended.
+            // Before the store is bound to the metadata: tables that do not fit may be altered and
+            // tried again.
             let metadata = Metadata::decode(&cell.value).map_err(|error| in_row(METADATA_ROW, error))?;
             retention::check_opened(&*self.rows, &metadata)?;
         }
@@ -217,7 +225,8 @@ impl Store for HbaseStore {
 
     fn prepare(&self) -> Result<()> {
         self.created()?;
-        // Also where they were there before. That of the documents comes with each look at the other one.
+        // Also if both tables were there before. Each call reads the documents' table as its
+        // witness.
         self.rows.get(Table::Index, &[b"f"], &[METADATA_ROW.to_vec()]).map(drop)
     }
 
@@ -267,7 +276,7 @@ impl Store for HbaseStore {
     }
 
     fn cells(&self, segments: Segments, after: &Cursor, limit: usize) -> Result<Option<CellPage>> {
-        // Cells are small, so a page of them may be longer than a batch.
+        // Cells are small: a page of cells may be longer than a batch.
         page_len(limit)?;
         cells::cells(&self.access()?, segments, after, limit).map(Some)
     }
@@ -276,7 +285,7 @@ impl Store for HbaseStore {
         examine::examine(&|| self.access(), mends, report)
     }
 
-    /// HBase does not know how many rows a table has without reading them all, so nothing is counted.
+    /// HBase cannot count the rows of a table without reading them all; no count is given.
     fn status(&self) -> Result<Status> {
         Ok(Status {
             claims: Some(self.counters.read()),

@@ -1,7 +1,8 @@
-//! What a claimant meets: documents with a cell near it, whatever has become of them.
+//! Finds the documents that a claimant meets: those with a cell near it, in any state.
 //!
-//! Unlike a search (`near`) it goes by rows alone: a cell only leads to one. What a row says is newer than the cell. Where
-//! texts decide (`weigh`), a row is read once more with its texts, and what it says then is what counts.
+//! Unlike a search (`near`), a claimant judges by rows alone: a cell only leads to a row, and the
+//! row is newer than the cell. Where texts decide (`weigh`), a row is read once more with its
+//! texts, and that later read counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -19,10 +20,11 @@ use super::rows::Table;
 use super::weigh::Scales;
 use super::write::Writes;
 
-/// How old a cell that leads nowhere has to be. A younger one may be of somebody who has not written his record yet.
+/// The age at which a cell that leads nowhere is deleted. A younger cell may belong to a writer
+/// that has not written its record yet.
 pub(super) const SWEPT_AFTER: Duration = Duration::from_secs(600);
 
-/// Whom a document looks out for.
+/// A document that looks for near ones, and its rule.
 pub(super) struct Lookout<'a> {
     pub(super) id: &'a DocumentId,
     pub(super) sketch: Sketch,
@@ -35,7 +37,8 @@ impl Lookout<'_> {
         self.rule.nearness(&self.sketch, sketch)
     }
 
-    /// How similar one is at most whose text, which is kept, decides whether it is near.
+    /// Returns the greatest possible similarity of another document whose kept text decides if the
+    /// two are near; `None` if texts do not decide.
     pub(super) fn is_worth(&self, sketch: &Sketch, text: Option<u64>) -> Option<Similarity> {
         text?;
         match self.rule.glance(self.sketch.features(), sketch.features()) {
@@ -48,9 +51,9 @@ impl Lookout<'_> {
 /// The rows that one document has met.
 #[derive(Default)]
 pub(super) struct Found {
-    /// Those with a pending claim that is near.
+    /// Rows with a pending claim that is near.
     pending: BTreeMap<DocumentId, Stored>,
-    /// The one that is there and nearest, by nearness, then id.
+    /// The nearest live document, by nearness, then id.
     nearest: Option<(Nearness, DocumentId, Stored)>,
 }
 
@@ -59,15 +62,17 @@ pub(super) struct Found {
 pub(super) struct Ghosts(BTreeSet<(DocumentId, i64, RowKey)>);
 
 impl Ghosts {
-    /// Notes all cells that are known of the version that one was met of, if it is of none that is there or may come to be.
+    /// Notes all known cells of the candidate's version, if the version is neither live nor
+    /// claimed.
     fn note(&mut self, access: &Access<'_>, candidate: &Candidate, stored: &Stored) {
         let Candidate { row, id, timestamp, .. } = candidate;
-        // What has expired goes by itself, by a clock that may be a better one than ours.
+        // An expired cell goes by itself, by a clock that may be better than ours.
         let stays = access.horizon.is_live(Timestamp::saturating(*timestamp));
         if !stays || !is_old(access, *timestamp) || !is_ghost(*row, stored) {
             return;
         }
-        // A claim that came to nothing says all that it had filed. Without one, the rows of a simhash follow from it.
+        // An aborted claim gives all rows that it had filed. Without a claim, the rows of a simhash
+        // follow from the fingerprint.
         let claimed = stored.claim.as_ref().filter(|claim| claim.timestamp == *timestamp);
         let claimed = claimed.map(|claim| claim.sketch.clone());
         let by_scheme = (candidate.family == Family::Simhash).then(|| access.kind.sketch(row.fingerprint));
@@ -81,11 +86,12 @@ impl Ghosts {
         self.0.insert((id.clone(), timestamp, row));
     }
 
-    /// Deletes them, with what is older; but for those that are of a document by now, and those beneath which a bulk load
-    /// under way may bring a cell that is older: its record comes later.
+    /// Deletes the noted cells and all older versions of them. Two kinds are kept: cells of a
+    /// document that is there by now, and cells not older than a bulk load under way. The delete
+    /// would hide a cell of the load, whose record comes later.
     ///
-    /// A claim on the document that comes meanwhile has a greater timestamp. An insertion without a claim that had begun
-    /// before either has brought its record by now, or looks for claims once it has.
+    /// A claim that comes meanwhile has a greater timestamp. An insertion without a claim, begun
+    /// before the sweep, either has written its record by now, or looks for claims afterwards.
     pub(super) fn sweep(&self, access: &Access<'_>) -> Result<()> {
         if self.0.is_empty() {
             return Ok(());
@@ -105,11 +111,13 @@ impl Ghosts {
     }
 }
 
-/// For each lookout the rows of the nearest document that is there, and of all with a pending claim that is near. Memory
-/// is bounded by these, and by a page of each bucket. Cells that lead nowhere are noted in `ghosts`.
+/// Returns for each lookout the row of the nearest live document, and of all documents with a
+/// pending claim that is near. These rows and a page of each bucket bound the memory. Cells that
+/// lead nowhere are noted in `ghosts`.
 ///
-/// That there is none holds once another call has said that the tables are those of the index: a claimant who meets no
-/// document claims its own or commits it, and that call says so.
+/// An empty answer is valid once another call has confirmed that the tables still belong to the
+/// index: a claimant without a match claims its document or commits the claim, and this call
+/// confirms the tables.
 pub(super) fn meet(
     access: &Access<'_>,
     lookouts: &[Lookout<'_>],
@@ -122,7 +130,7 @@ pub(super) fn meet(
     let mut found: Vec<Found> = Vec::new();
     found.resize_with(lookouts.len(), Found::default);
     while let Some(pages) = buckets.next(access.rows)? {
-        // Each claimant that searches meets its own cells: its row is known.
+        // A claimant that searches meets its own cells; its row is known already.
         let is_other = |candidate: &&Candidate| candidate.id != *lookouts[candidate.query].id;
         let others = || pages.candidates.iter().filter(is_other);
         let rows = documents::read(access, others().map(|candidate| &candidate.id))?;
@@ -141,13 +149,13 @@ pub(super) fn meet(
     Ok(found.into_iter().map(Found::into_rows).collect())
 }
 
-/// Whether nobody is still at what he wrote then.
+/// Returns true if `timestamp` is older than any write still under way.
 pub(super) fn is_old(access: &Access<'_>, timestamp: i64) -> bool {
     access.now() - timestamp > SWEPT_AFTER.as_millis() as i64
 }
 
-/// Whether a document's cell there is neither of what is there of it, by whatever clock, nor of a claim that may still
-/// become that. It may be older than these: their own cell may be on its way.
+/// Returns true if a document's cell in `row` belongs neither to its record, live or expired, nor
+/// to its pending claim. The cell may be older than these: their own cell may be on its way.
 pub(super) fn is_ghost(row: RowKey, stored: &Stored) -> bool {
     let is_there = stored.live.iter().chain(&stored.expired).any(|record| is_filed(&record.sketch, row));
     !is_there && !pending(stored).is_some_and(|claim| is_filed(&claim.sketch, row))
@@ -158,12 +166,12 @@ pub(super) fn pending(stored: &Stored) -> Option<&Claim> {
 }
 
 impl Found {
-    /// How similar the nearest is that was met.
+    /// Returns the similarity of the nearest document met.
     pub(super) fn best(&self) -> Option<Similarity> {
         self.nearest.as_ref()?.0.similarity
     }
 
-    /// Keeps a row, if it is one to be told.
+    /// Keeps a row if it has a near pending claim, or the nearest live document.
     pub(super) fn take(&mut self, lookout: &Lookout<'_>, id: &DocumentId, stored: &Stored) {
         if pending(stored).is_some_and(|claim| lookout.nearness(&claim.sketch).is_some()) {
             self.pending.insert(id.clone(), stored.clone());

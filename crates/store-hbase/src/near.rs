@@ -1,12 +1,15 @@
-//! Searching: a bucket is read for each key of a query, what lies near in it is looked up among the documents, and only
-//! what the documents confirm is a match. The same look tells how similar two are that are verified, and what is answered.
+//! Searches: reads a bucket for each key of a query, looks the near cells of the bucket up among
+//! the documents, and matches only documents whose records confirm the cell. The same look-up gives
+//! the similarity of verified documents, and the records of the answer.
 //!
-//! Cells are written before a document's record and deleted after it, so a cell may be of a document that is not there
-//! any more, not there yet, or filed elsewhere by now. The document's row is the truth. A document that has moved while we
-//! read is judged by its row alone; it is among the candidates, because its old cells stay for a while (`write`).
+//! Cells are written before a document's record and deleted after it: a cell may belong to a
+//! document that is gone, not there yet, or filed elsewhere by now. The document's row is the
+//! truth. A document that moves during the search is judged by its row alone; it is among the
+//! candidates, because its old cells stay for a while (`write`).
 //!
-//! Where the index keeps texts, a candidate whose signature makes it worth a count is counted: its row is read once more, with
-//! its texts, and one that says something else by then has moved.
+//! Where the index keeps texts, a candidate whose signature makes it worth a count is counted: its
+//! row is read once more, with its texts. If the row has changed since the first read, the document
+//! has moved.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -23,16 +26,17 @@ use super::buckets::{Buckets, Candidate, Reach, facet_of};
 use super::layout::Record;
 use super::{Access, documents};
 
-/// How many queries are answered together: their candidates are in memory at one time.
+/// The number of queries answered together: their candidates are in memory at one time.
 const GROUP: usize = 64;
 
-/// How many candidates are looked up together: of so many at most the records are in memory at one time.
+/// The number of candidates looked up together: at most as many records are in memory at one time.
 const LOOKED_UP: usize = 10_000;
 
-/// How often a search starts again because documents moved while it read.
+/// The most attempts of a search; another attempt is needed when documents moved during the last
+/// one.
 const ATTEMPTS_MAX: usize = 10;
 
-/// The contract of [`Store::near`](index::Store::near).
+/// Implements [`Store::near`](index::Store::near).
 pub(super) fn near(
     access: &Access<'_>,
     queries: &[Sketch],
@@ -42,7 +46,8 @@ pub(super) fn near(
     search(access, queries, rule, limit, Search::into_neighbours)
 }
 
-/// The contract of [`Store::near_documents`](index::Store::near_documents): a search reads the documents in any case.
+/// Implements [`Store::near_documents`](index::Store::near_documents): a search reads the documents
+/// in any case.
 pub(super) fn near_documents(
     access: &Access<'_>,
     queries: &[Sketch],
@@ -86,13 +91,13 @@ struct Search<'a> {
     nearest: Nearest<Record>,
     n_matches: u64,
     cost: Cost,
-    /// Documents whose cells and records were seen to differ. They are judged by their records in the end, and by
-    /// nothing else.
+    /// Documents with a difference between cell and record. At the end of the search, their records
+    /// alone decide.
     moving: BTreeSet<DocumentId>,
-    /// Hashes of the ids that were counted, where there is more than a page in a bucket: a document that moves from one
-    /// page's time to the next one's would count under both sketches.
+    /// Hashes of the counted ids, once a bucket has more than one page: a document that moves
+    /// between the reads of two pages would count under both sketches.
     counted: Option<HashSet<u64>>,
-    /// Documents that are counted here once, whose texts decide whether they are near, with their records.
+    /// Documents to be counted over their texts, each once, with their records.
     worth: Vec<(DocumentId, Record)>,
     is_settled: bool,
 }
@@ -121,7 +126,7 @@ impl<'a> Search<'a> {
         self.is_settled = true;
     }
 
-    /// The bucket in which a document counts that meets the query in several.
+    /// Returns the bucket in which a document counts if it shares several with the query.
     fn first_shared(&self, sketch: &Sketch) -> Option<(Family, BucketKey)> {
         self.rule.first_shared(self.query, sketch)
     }
@@ -130,12 +135,13 @@ impl<'a> Search<'a> {
         self.rule.glance(self.query.features(), sketch.features())
     }
 
-    /// Counts a candidate if its record says the same and it is not counted in another bucket.
+    /// Counts a candidate if its record agrees with the cell and the document does not count in
+    /// another bucket.
     fn judge(&mut self, hasher: &RandomState, candidate: &Candidate, record: &Record) {
         let sketch = &record.sketch;
         let shared = self.first_shared(sketch);
-        // The cells of a sketch bear the timestamp of its record; another one is of a sketch before or after it, also
-        // where its row ends with the same bits.
+        // The cells of a sketch have the timestamp of its record. A cell with another timestamp
+        // belongs to an earlier or later sketch, even if its row ends with the same bits.
         let &Candidate { family, row, timestamp, .. } = candidate;
         let facet = facet_of(sketch, family);
         let is_of_record = record.timestamp == timestamp
@@ -151,13 +157,14 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A document may have been counted already, or missed: only another round can tell.
+    /// Notes a moving document, which may have been counted already or missed: only another round
+    /// can tell.
     fn moves(&mut self, id: DocumentId) {
         self.moving.insert(id);
         self.is_settled = false;
     }
 
-    /// Counts a document if it is near, at once or when its text has been read.
+    /// Counts a document if it is near: at once, or when its text has been read.
     fn count(&mut self, id: DocumentId, record: &Record) {
         match self.glance(&record.sketch) {
             Glance::Far => {}
@@ -167,7 +174,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Counts a document if it is near, by the text that has been read, if it has one.
+    /// Counts a document if it is near by the rule, over its text if the text was read.
     fn count_told(&mut self, id: DocumentId, record: &Record) {
         if let Some(nearness) = self.rule.confirms(self.query.features(), record.sketch.features()) {
             self.offer(id, record, nearness);
@@ -196,7 +203,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Runs all searches that are not settled from their beginning.
+/// Runs all unsettled searches from their beginning.
 fn run(access: &Access<'_>, searches: &mut [Search<'_>]) -> Result<()> {
     let mut buckets = Buckets::default();
     let mut begun = BTreeSet::new();
@@ -209,7 +216,8 @@ fn run(access: &Access<'_>, searches: &mut [Search<'_>]) -> Result<()> {
     let hasher = RandomState::new();
     let mut is_checked = true;
     while let Some(mut pages) = buckets.next(access.rows)? {
-        // Reading records says that the tables are those of the index, and were for the pages before.
+        // Reading records confirms that the tables belong to the index, and did for the pages
+        // before.
         is_checked = !pages.candidates.is_empty();
         for number in pages.rows {
             searches[number].cost.n_candidates += 1;
@@ -234,8 +242,8 @@ fn run(access: &Access<'_>, searches: &mut [Search<'_>]) -> Result<()> {
     judge_moving(access, searches, &begun)
 }
 
-/// Cuts candidates that are sorted by id, never between those of one: all that a page has of a document is judged by what it
-/// is at one moment.
+/// Cuts candidates, sorted by id, into groups, and never between two of one id: all cells of a
+/// document in a page are judged by one read of its record.
 fn in_groups(candidates: &[Candidate]) -> impl Iterator<Item = &[Candidate]> {
     let mut rest = candidates;
     std::iter::from_fn(move || {
@@ -247,7 +255,7 @@ fn in_groups(candidates: &[Candidate]) -> impl Iterator<Item = &[Candidate]> {
     })
 }
 
-/// Reads the texts of what is worth a count, each together with the record that names it.
+/// Reads the texts of documents worth a count, each together with the record that names it.
 fn count_worth(access: &Access<'_>, searches: &mut [Search<'_>]) -> Result<()> {
     let mut worth: Vec<(DocumentId, usize, Record)> = Vec::new();
     for (number, search) in searches.iter_mut().enumerate() {
@@ -256,14 +264,14 @@ fn count_worth(access: &Access<'_>, searches: &mut [Search<'_>]) -> Result<()> {
     worth.sort_unstable_by(|(a, a_number, _), (b, b_number, _)| (a, a_number).cmp(&(b, b_number)));
     for group in worth.chunks_mut(documents::TOLD_AT_ONCE) {
         let told = documents::read_live_told(access, group.iter().map(|(id, ..)| id))?;
-        // Those of one query together: what is made of its text to count is made once.
+        // Documents of one query together: the query's text is prepared once.
         group.sort_by_key(|(_, number, _)| *number);
         for (id, number, record) in group {
             let search = &mut searches[*number];
             match told.get(id) {
                 Some(now) if now == record => search.count_told(id.clone(), now),
                 Some(_) => search.moves(id.clone()),
-                // It was removed since.
+                // The document was removed since.
                 None => {}
             }
         }

@@ -1,4 +1,5 @@
-//! Which documents of a batch must not overtake which, so that all ends as if they had come one after another.
+//! The order within a batch: the documents that must not overtake each other, for the result of
+//! inserting them one by one.
 
 use std::collections::HashMap;
 
@@ -8,10 +9,11 @@ use tables::Tables;
 
 use super::documents::Stored;
 
-/// For each document of a batch those before it that it has to wait for, by their places:
-/// - those it is near to, and an earlier document of its own id;
-/// - those whose old version it is near to, which is gone when it is its turn;
-/// - those that its own old version is near to, because they have to meet that.
+/// Returns, for each document of a batch, the places of the earlier documents for which it has to
+/// wait:
+/// - documents near to it, and an earlier document of its own id;
+/// - documents whose old version is near to it: the old version is gone when its turn comes;
+/// - documents near to its own old version, because they have to meet the old version.
 pub(super) fn waits_for(
     documents: &[Document],
     stored: &HashMap<&DocumentId, Stored>,
@@ -45,7 +47,7 @@ pub(super) fn waits_for(
 /// Sketches of documents of the batch.
 struct Versions<'a> {
     tables: Box<dyn Tables>,
-    /// By the number in the tables; with the place of its document.
+    /// Each sketch with the place of its document; the number in the tables is the index.
     filed: Vec<(usize, &'a Sketch)>,
 }
 
@@ -59,7 +61,7 @@ impl<'a> Versions<'a> {
         self.filed.push((place, sketch));
     }
 
-    /// Adds the places of those that are near.
+    /// Adds the places of near sketches.
     fn near(&self, sketch: &Sketch, rule: &Rule, places: &mut Vec<usize>) {
         let mut numbers = Vec::new();
         for (family, facet) in sketch.facets() {
@@ -75,8 +77,8 @@ impl<'a> Versions<'a> {
     }
 }
 
-/// Whether one that is proposed is near, or would be by a text that is not at hand: that of an old version. To wait in vain
-/// costs time only.
+/// Returns true if a proposed sketch is near, or might be by an unavailable text (an old
+/// version's). A wait in vain costs time only.
 fn may_be_near(rule: &Rule, sketch: &Sketch, other: &Sketch) -> bool {
     match rule.glance(sketch.features(), other.features()) {
         Glance::Far => false,

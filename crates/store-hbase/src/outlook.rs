@@ -1,4 +1,4 @@
-//! What the documents are likely to be that come next, by those that came before.
+//! Predicts the share of duplicates among the next documents from that of the last ones.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -6,15 +6,17 @@ use index::Insertion;
 
 use super::buckets::Reach;
 
-/// Of fewer documents no share is taken, and they are looked for in all buckets: that is as many requests.
+/// The fewest documents of which a share is taken. Smaller batches search all buckets: the number
+/// of requests is the same.
 const BATCH_MIN: usize = 16;
 
-/// In parts of 65,536, from which share of duplicates on a look goes to all buckets at once. A document that is new
-/// saves three quarters of a look by a glance; a duplicate that the glance meets costs a quarter more.
+/// The share of duplicates, in parts of 65,536, from which a look goes to all buckets at once. A
+/// glance saves three quarters of a look for a new document; for a duplicate that the glance meets,
+/// it costs a quarter more.
 const SHARE_MAX: u32 = 65_536 / 4;
 
-/// The share of duplicates among the documents that were inserted last, in parts of 65,536: half of it is the last
-/// batch's.
+/// The share of duplicates among the documents inserted last, in parts of 65,536: half of the
+/// weight is the last batch's.
 pub(super) struct Outlook(AtomicU32);
 
 impl Default for Outlook {
@@ -24,14 +26,14 @@ impl Default for Outlook {
 }
 
 impl Outlook {
-    /// How far to look for duplicates of so many documents before they are claimed. The search after that goes to all
-    /// buckets in any case, so this is about time alone.
+    /// Returns the buckets to search for duplicates of `n_documents` before they are claimed. The
+    /// search after the claim reads all buckets in any case: the choice affects time alone.
     pub(super) fn reach(&self, n_documents: usize) -> Reach {
         let expects_new = self.0.load(Ordering::Relaxed) < SHARE_MAX;
         if expects_new && n_documents >= BATCH_MIN { Reach::Glance } else { Reach::All }
     }
 
-    /// What became of a batch.
+    /// Notes the results of a batch.
     pub(super) fn note(&self, insertions: &[Insertion]) {
         if insertions.len() < BATCH_MIN {
             return;
@@ -61,7 +63,7 @@ mod tests {
         outlook.note(&new);
         outlook.note(&new);
         assert_eq!(outlook.reach(100), Reach::Glance);
-        // A few say nothing, and have nothing to gain.
+        // A small batch changes nothing, and has nothing to gain.
         assert_eq!(outlook.reach(BATCH_MIN - 1), Reach::All);
         outlook.note(&old[..BATCH_MIN - 1]);
         assert_eq!(outlook.reach(100), Reach::Glance);

@@ -1,18 +1,19 @@
-//! How calls are done, in parts that know nothing of what carries them. A transport has connections and calls of its own and
-//! composes what it needs:
+//! The parts by which calls are done, independent of the transport that carries them. A transport
+//! has connections and calls of its own and composes the parts that it needs:
 //!
 //! | part | does |
 //! |---|---|
 //! | [`Shard`] | cuts a batch into calls |
-//! | [`Call`] | is a few requests on one connection, and what their replies mean |
-//! | [`Once`] | sends a call once, and then only asks what became of it |
-//! | [`Witness`] | says whether a call was of the index that was opened |
+//! | [`Call`] | is a few requests on one connection, with the meaning of their replies |
+//! | [`Once`] | sends a call once, and afterwards only asks for its outcome |
+//! | [`Witness`] | says if a call belonged to the index that was opened |
 //! | [`Pool`] | lends connections to one server, on [`Socket`]s |
-//! | [`Dispatch`] | does calls on as many connections as there are to be had, until one fails |
-//! | [`Retry`] | goes on with a plan, with pauses, while there is hope and time |
+//! | [`Dispatch`] | does calls on as many connections as are to be had, until one fails |
+//! | [`Retry`] | attempts a plan, with pauses, while there is hope and time |
 //!
-//! A batch that is written is `Shard`, `Call` with its `Witness`, `Dispatch` over a `Pool`, `Retry`, from the inside outwards. The model is the
-//! plans of TiKV's client, without its futures: a caller's thread writes to several connections before it reads from any.
+//! A batch of writes is `Shard`, `Call` with its `Witness`, `Dispatch` over a `Pool`, `Retry`, from
+//! the inside outwards. The model is the plans of TiKV's client, without its futures: a caller's
+//! thread writes to several connections before it reads from any.
 
 mod dispatch;
 mod once;
@@ -40,20 +41,20 @@ pub(crate) use self::shard::Shard;
 pub(crate) use self::socket::Socket;
 pub(crate) use self::witness::Witness;
 
-/// How many connections to make, and how patient to be with what is at their other end.
+/// The number of connections, and the patience with the servers at their other end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
     /// The most connections at a time.
     pub(crate) n_connections: usize,
-    /// For a connection to be made.
+    /// The longest wait for a new connection.
     pub(crate) connect_timeout: Duration,
-    /// For the next bytes of a reply.
+    /// The longest wait for the next bytes of a reply.
     pub(crate) reply_timeout: Duration,
-    /// The same for a server that has never answered, and may be of another kind.
+    /// `reply_timeout` for a server that has never answered, and may be of another kind.
     pub(crate) first_reply_timeout: Duration,
-    /// For a server that has not answered yet: a name that is mistyped should not be waited for.
+    /// The patience with a server that has not answered yet: a mistyped name fails soon.
     pub(crate) first_patience: Duration,
-    /// For a server or a region that is away, counted from the last request that was answered.
+    /// The patience with a server or a region that is away, counted from the last answered request.
     pub(crate) patience: Duration,
 }
 
@@ -70,7 +71,7 @@ impl Default for Options {
     }
 }
 
-/// How long to wait for the other end of a connection.
+/// The longest waits for the other end of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timeouts {
     /// For a connection.
@@ -81,87 +82,89 @@ pub(crate) struct Timeouts {
 
 /// A connection of a transport.
 pub(crate) trait Connection: Sized {
-    /// Where it leads, and what it takes to get there.
+    /// The address of the other end, with the settings to reach it.
     type Address;
 
-    /// Why a request on it fails.
+    /// The reason why a request on it fails.
     type Failure: Failure;
 
-    /// For how long an idle one is kept: less than the server keeps it.
+    /// The time for which an idle connection is kept: shorter than the server's own limit.
     const IDLE_MAX: Duration;
 
     /// Connects.
     fn open(address: &Self::Address, timeouts: Timeouts) -> Result<Self, Self::Failure>;
 
-    /// Whether the next request gets its own reply.
+    /// Returns true if the next request gets its own reply.
     fn is_clean(&self) -> bool;
 
-    /// Whether the other end has neither closed nor sent what was not asked for. Only for a clean connection, where
-    /// nothing is to come.
+    /// Returns true if the other end has neither closed nor sent unrequested bytes. Only for a
+    /// clean connection, on which no reply is due.
     fn is_quiet(&self) -> bool;
 
-    /// Changes how long a reply may take.
+    /// Changes the longest wait for a reply.
     fn set_reply_timeout(&mut self, timeout: Duration) -> io::Result<()>;
 }
 
 /// A few requests that belong together.
 pub(crate) trait Call {
-    /// What it is sent over.
+    /// The connection over which the call is sent.
     type Connection: Connection;
 
-    /// Writes the first requests, from the beginning also where an earlier attempt broke off.
+    /// Writes the first requests, from the beginning even if an earlier attempt broke off.
     fn start(&mut self, connection: &mut Self::Connection) -> Result<(), FailureOf<Self>>;
 
-    /// Reads the replies to what was written last, all of them also where one is an exception, and writes what comes
-    /// next. Returns whether that was all.
+    /// Reads the replies to the requests written last, all of them even if one is an exception, and
+    /// writes the next requests. Returns true when the call is done.
     fn go_on(&mut self, connection: &mut Self::Connection) -> Result<bool, FailureOf<Self>>;
 }
 
-/// Why a call fails.
+/// The reason why a call fails.
 pub(crate) type FailureOf<C> = <<C as Call>::Connection as Connection>::Failure;
 
-/// Where calls find connections: to the one server there is, or each to the server of its region.
+/// The source of connections for calls: to the only server, or to the server of each call's region.
 pub(crate) trait Lanes<C: Call> {
     /// A connection on loan.
     type Lane<'a>: DerefMut<Target = C::Connection>
     where
         Self: 'a;
 
-    /// Whether there has ever been a connection.
+    /// Returns true once there has been a connection.
     fn has_connected(&self) -> bool;
 
-    /// A connection for `call`, waiting for one where all are in use.
+    /// Returns a connection for `call`; waits for one if all are in use.
     fn take(&self, call: &C, until: Until) -> Result<Result<Self::Lane<'_>, FailureOf<C>>, Exhausted>;
 
-    /// Another connection for `call`, if there is one to be had without waiting for it to be given back.
+    /// Returns another connection for `call`, if one is to be had without waiting for its return.
     fn try_take(&self, call: &C, until: Until) -> Option<Self::Lane<'_>>;
 
-    /// Whether a connection that another call has done with serves `call` too.
+    /// Returns true if a connection from a finished call serves `call` too.
     fn serves(&self, _lane: &Self::Lane<'_>, _call: &C) -> bool {
         true
     }
 
-    /// What is to be done in place of a call that failed, first things first: the same once more, or, where regions have
-    /// moved, what its batch is cut into now.
+    /// Returns the calls to do in place of a failed one, in order: the same call again, or, where
+    /// regions have moved, the calls into which its batch is cut now.
     fn again(&self, call: C, _failure: &FailureOf<C>) -> Vec<C> {
         vec![call]
     }
 }
 
-/// For so long the last attempt at a plan waits for a reply.
+/// The least time that the last attempt at a plan waits for a reply.
 const LAST_TRY: Duration = Duration::from_millis(500);
 
-/// How long an attempt at a plan may wait.
+/// The limit of an attempt's waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Until {
-    /// When patience ends.
+    /// The end of the patience.
     pub(crate) deadline: Instant,
-    /// Whether some of it is over.
+    /// True once [`LAST_TRY`] of the patience is over.
     pub(crate) is_late: bool,
 }
 
 impl Until {
-    /// How long a reply may take that else may take `usual`: the first attempt has that, the others what is left.
+    /// Returns the longest wait for a reply, where `usual` is the normal one. An early attempt has
+    /// all of `usual`; a late one has at most the rest of the patience, or [`LAST_TRY`] if less is
+    /// left.
     pub(crate) fn reply(self, usual: Duration) -> Duration {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if self.is_late { usual.min(left.max(LAST_TRY)) } else { usual }
@@ -172,30 +175,31 @@ impl Until {
 #[derive(Debug)]
 pub(crate) struct Exhausted;
 
-/// What is to be done, in requests that may be repeated.
+/// Work in requests that may be repeated.
 pub(crate) trait Plan {
-    /// Why one of them fails.
+    /// The reason why a request fails.
     type Failure: Failure;
 
-    /// How many requests are to be done.
+    /// Returns the number of requests still to be done.
     fn n_left(&self) -> usize;
 
-    /// How many were done.
+    /// Returns the number of requests that were done.
     fn n_done(&self) -> usize;
 
-    /// Whether the server was ever there.
+    /// Returns true once the server has been reached.
     fn has_connected(&self) -> bool;
 
-    /// Does as many as can be done now, waiting for the first connection and for replies. An error ends the plan.
+    /// Does as many requests as possible now; waits for the first connection and for replies. An
+    /// error ends the plan.
     fn attempt(&mut self, until: Until) -> Result<Attempt<Self::Failure>>;
 }
 
-/// How an attempt at a plan ended.
+/// The end of an attempt at a plan.
 #[derive(Debug)]
 pub(crate) enum Attempt<F> {
-    /// Without a failure.
+    /// No request failed.
     Went,
-    /// With this as the last one.
+    /// Requests failed; this is the last failure.
     Failed(F),
     /// No connection was to be had.
     Exhausted,

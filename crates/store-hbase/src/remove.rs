@@ -1,16 +1,19 @@
-//! Removing documents, by compare-and-set in the column of claims, so that nobody who is about to insert one overlooks it.
+//! Removes documents by compare-and-set in the column of claims, so that no concurrent insertion
+//! overlooks the removal.
 //!
-//! 1. The claim is set to `removed`, with a timestamp that exceeds all the document had before. It is there no more.
-//! 2. Its record, its texts and its cells are deleted, all that are not newer than the claim.
-//! 3. The claim is set to one that is kept for [`REMEMBER`] only, unless a committed claim was beneath it once, which would
-//!    show again.
+//! 1. The claim is set to `removed`, with a timestamp greater than all earlier ones of the
+//!    document. From here on the document is gone.
+//! 2. Its record, texts and cells up to the timestamp of the claim are deleted.
+//! 3. The claim is set to one that is kept for [`REMEMBER`] only, unless a committed claim was
+//!    beneath it once, which would show again.
 //!
-//! Whoever dies in between leaves what no search answers with; doing the same again, inserting the document, or a repair
-//! ends the work. As nobody may do so for long, no claim expires before the record beneath it is gone. Only its remover
-//! knows that it may, so what another one ends stays for good.
+//! A process dying in between leaves nothing that a search returns. The same call again, an
+//! insertion of the document, or a repair ends the work. These may be long in coming: no claim
+//! expires before the record beneath it is gone. Only the remover knows if its claim may expire,
+//! and a removal ended by another process stays for good.
 //!
-//! What comes up when a claim expires is itself `removed`, and does no harm: the first step's, unless HBase has dropped it
-//! by then, as it does when it writes both to disk together.
+//! The claim beneath an expired one is `removed` too, and does no harm: it is the one of step 1,
+//! unless HBase has dropped it by then, as it does when it writes both to disk together.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -24,13 +27,15 @@ use super::rows::{Swap, Swapped, Table};
 use super::write::{OldCells, Writes};
 use super::{Access, owner};
 
-/// How long it is remembered that a document was removed, and when; and how a claim ended that came to nothing.
+/// The time for which a removal, with its timestamp, is remembered, and the end of an aborted
+/// claim.
 pub(super) const REMEMBER: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How often a removal starts again because somebody else claims the document at the same time.
+/// The most attempts of a removal; another attempt is needed when the document is claimed at the
+/// same time.
 const ATTEMPTS_MAX: usize = 20;
 
-/// The contract of [`Store::remove_if`](index::Store::remove_if).
+/// Implements [`Store::remove_if`](index::Store::remove_if).
 pub(super) fn remove_if(access: &Access<'_>, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
     let owner = owner();
     let mut left: BTreeSet<&DocumentId> = ids.iter().collect();
@@ -42,7 +47,7 @@ pub(super) fn remove_if(access: &Access<'_>, ids: &[DocumentId], selection: &Sel
         let is_over_nothing = |(id, _): &&(_, _)| stored[id].claim.as_ref().is_none_or(|claim| claim.expires);
         may_expire.extend(claims.iter().filter(is_over_nothing).cloned());
         for (id, stored) in &stored {
-            // An answer to a compare-and-set was lost.
+            // The answer to a compare-and-set was lost.
             if stored.claim.as_ref().is_some_and(|claim| claim.ticket.owner == owner) {
                 removed.insert(*id);
             }
@@ -75,7 +80,7 @@ pub(super) fn remove_if(access: &Access<'_>, ids: &[DocumentId], selection: &Sel
     ))
 }
 
-/// The claims that remove what is there.
+/// Returns the claims that remove live documents.
 fn plan<'a>(
     access: &Access<'_>,
     owner: u64,
@@ -106,7 +111,7 @@ fn plan<'a>(
     (claims, swaps)
 }
 
-/// A compare-and-set of a claim. What comes to nothing is forgotten in time.
+/// Returns a compare-and-set of a claim. A claim with `expires` is forgotten after [`REMEMBER`].
 pub(super) fn swap(access: &Access<'_>, id: &DocumentId, from: Option<&Claim>, to: &Claim) -> Swap {
     Swap {
         row: document_row(id),
@@ -117,7 +122,7 @@ pub(super) fn swap(access: &Access<'_>, id: &DocumentId, from: Option<&Claim>, t
     }
 }
 
-/// Deletes what is left of documents that were removed.
+/// Deletes the remains of removed documents.
 pub(super) fn clean(access: &Access<'_>, stored: &HashMap<&DocumentId, Stored>) -> Result<()> {
     let mut records = Writes::new(Table::Documents);
     let mut cells = OldCells::default();
@@ -125,13 +130,15 @@ pub(super) fn clean(access: &Access<'_>, stored: &HashMap<&DocumentId, Stored>) 
         let Some(claim) = stored.claim.as_ref().filter(|claim| claim.state == State::Removed) else {
             continue;
         };
-        // Also what was written without asking at the same moment, which a claim takes precedence over.
+        // Includes a record of the same moment, written without a claim: the claim takes
+        // precedence.
         let until = claim.timestamp;
         if stored.record_timestamp.is_some_and(|record| record > until) {
-            // It has been inserted again since.
+            // The document has been inserted again since.
             continue;
         }
-        // Also where there is none: a put of an older version may be under way, of somebody who has died.
+        // Also without a record: a put of an older version, from a process that has died, may be
+        // under way.
         records.delete_record(until, id);
         if access.keeps_texts {
             records.delete_texts(until, id);
@@ -148,7 +155,7 @@ pub(super) fn clean(access: &Access<'_>, stored: &HashMap<&DocumentId, Stored>) 
     })
 }
 
-/// Lets those claims of a removal expire that may, of documents that it has cleaned up after.
+/// Lets the claims in `may_expire` expire, of documents whose remains were deleted.
 fn let_expire(
     access: &Access<'_>,
     cleaned: &HashMap<&DocumentId, Stored>,

@@ -1,5 +1,6 @@
-//! What an index keeps and what its tables keep must be the same: HBase drops expired cells by their tables' settings, and
-//! searches go by the index's. An index with texts needs a family for them as well.
+//! Checks that an index and its tables keep documents for the same time: HBase drops expired cells
+//! by the settings of the tables, and searches go by those of the index. An index with texts also
+//! needs a family for them.
 
 use std::time::Duration;
 
@@ -13,8 +14,9 @@ pub(super) fn check_new(rows: &dyn Rows, metadata: &Metadata) -> Result<()> {
     check(rows, metadata, true, MasterWait::Whole)
 }
 
-/// Refuses tables of an index that is there, as [`check`] does; but where no master answers, which alone knows, they are
-/// taken as they are: reading and writing need none.
+/// Refuses tables of an existing index, as [`check`] does. Where no master answers, the tables are
+/// taken as they are: the master alone knows their settings, and reading and writing need no
+/// master.
 pub(super) fn check_opened(rows: &dyn Rows, metadata: &Metadata) -> Result<()> {
     match check(rows, metadata, false, MasterWait::Short) {
         Err(error) if error.kind() == ErrorKind::Unavailable => {
@@ -29,8 +31,8 @@ pub(super) fn check_opened(rows: &dyn Rows, metadata: &Metadata) -> Result<()> {
     }
 }
 
-/// Refuses tables that keep their cells for another time than the index keeps its documents, or have no family for the texts
-/// that it keeps.
+/// Refuses tables that keep their cells for another time than the index keeps its documents, and
+/// tables without a family for the texts of an index with texts.
 fn check(rows: &dyn Rows, metadata: &Metadata, is_new: bool, wait: MasterWait) -> Result<()> {
     let retain = metadata.retain;
     let mut families = vec![(Table::Index, INDEX_FAMILY), (Table::Documents, DOCUMENT_FAMILY)];
@@ -70,12 +72,12 @@ fn check(rows: &dyn Rows, metadata: &Metadata, is_new: bool, wait: MasterWait) -
     ))
 }
 
-/// The time to live of a family, as HBase's shell has it.
+/// Returns the time to live of a family in the words of HBase's shell.
 fn ttl(retain: Option<Retention>) -> String {
     retain.map_or("'FOREVER'".to_owned(), |retain| retain.as_seconds().to_string())
 }
 
-/// The error where the index keeps texts and its tables have no family for them.
+/// Returns the error of tables without a family for the texts that the index keeps.
 fn no_family(rows: &dyn Rows, retain: Option<Retention>, is_new: bool) -> Error {
     let choice = if is_new { "make the index with --texts none, or " } else { "" };
     let name = rows.name(Table::Documents);
@@ -88,7 +90,8 @@ fn no_family(rows: &dyn Rows, retain: Option<Retention>, is_new: bool) -> Error 
     )
 }
 
-/// The command that adds the family of texts to a table of documents, with the settings of `schema/create.rb`.
+/// Returns the command that adds the family of texts to a table of documents, with the settings of
+/// `schema/create.rb`.
 pub(super) fn add_family(name: &str, retain: Option<Retention>) -> String {
     format!(
         "alter '{name}', {{NAME => '{}', DATA_BLOCK_ENCODING => 'FAST_DIFF', BLOCKSIZE => '16384', BLOCKCACHE => 'false', \

@@ -1,4 +1,4 @@
-//! The seam between the store and whatever carries its rows: HBase's tables, in terms of keys and cells.
+//! The seam between the store and its transports: HBase's tables, in terms of keys and cells.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,7 +9,8 @@ use index::{ConnectionCounts, Error, ErrorKind, Result};
 /// The most results of one page: rows, or pieces of rows.
 pub(crate) const PAGE_RESULTS: usize = 512;
 
-/// The same of who goes through a whole table: opening a scanner for each page takes a good part of the time of a short one.
+/// The most results of a page in a walk through a whole table: with short pages, opening a scanner
+/// for each takes a good part of the time.
 pub(crate) const LONG_PAGE_RESULTS: usize = 8_192;
 
 /// The most cells of a row in one result; a row with more comes in pieces.
@@ -24,7 +25,7 @@ pub(crate) enum Table {
     Documents,
 }
 
-/// What HBase calls the two tables of an index.
+/// The names of the two tables of an index in HBase.
 #[derive(Clone, Debug)]
 pub(crate) struct TableNames {
     index: String,
@@ -32,7 +33,7 @@ pub(crate) struct TableNames {
 }
 
 impl TableNames {
-    /// Of the index `name`.
+    /// Returns the names of the tables of the index `name`.
     pub(crate) fn new(name: &str) -> Self {
         Self { index: name.to_owned(), documents: format!("{name}_docs") }
     }
@@ -44,7 +45,7 @@ impl TableNames {
         }
     }
 
-    /// The error where a table or a family is not there.
+    /// Returns the error of a missing table or family.
     pub(crate) fn missing(&self) -> Error {
         let Self { index, documents } = self;
         Error::new(
@@ -56,7 +57,7 @@ impl TableNames {
         )
     }
 
-    /// The error where a table is disabled.
+    /// Returns the error of a disabled table.
     pub(crate) fn disabled(&self) -> Error {
         let Self { index, documents } = self;
         Error::new(
@@ -88,24 +89,26 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
 }
 
-/// What is left to read of a half-open range of rows.
+/// The unread rest of a half-open range of rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) start: Vec<u8>,
     pub(crate) end: Vec<u8>,
-    /// Where a page ended inside of a row: only the cells of the row `start` that come after this qualifier.
+    /// The last qualifier of a page that ended inside the row `start`: of this row, only the cells
+    /// after the qualifier remain.
     pub(crate) within: Option<Vec<u8>>,
-    /// The most results of a page of it.
+    /// The most results of a page of the span.
     pub(crate) n_results: usize,
 }
 
 impl Span {
-    /// All rows from `start` on, before `end`.
+    /// Returns a span of all rows from `start` on, before `end`.
     pub(crate) fn new(start: &[u8], end: &[u8]) -> Self {
         Self { start: start.to_vec(), end: end.to_vec(), within: None, n_results: PAGE_RESULTS }
     }
 
-    /// What is left after a page of this span, `None` if that was all. A page that is not full is the last one.
+    /// Returns the rest of the span after a page, `None` if nothing remains. A page that is not
+    /// full is the last one.
     pub(crate) fn rest(&self, page: &[Row]) -> Option<Self> {
         let Some(last) = page.last().filter(|_| page.len() >= self.n_results) else {
             return self.within.as_ref().and_then(|_| self.after(&self.start));
@@ -119,14 +122,14 @@ impl Span {
         }
     }
 
-    /// From the row after `key`, whose key is the least byte string above it.
+    /// Returns the span from the row after `key`, whose key is the least byte string above `key`.
     fn after(&self, key: &[u8]) -> Option<Self> {
         let start = successor(key);
         (start < self.end).then(|| Self { start, end: self.end.clone(), within: None, ..*self })
     }
 }
 
-/// The least byte string above `key`.
+/// Returns the least byte string above `key`.
 pub(crate) fn successor(key: &[u8]) -> Vec<u8> {
     [key, &[0]].concat()
 }
@@ -135,7 +138,7 @@ pub(crate) fn successor(key: &[u8]) -> Vec<u8> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mutation {
     pub(crate) row: Vec<u8>,
-    /// Family, a colon, qualifier; to delete all columns of a family, the family alone.
+    /// Family, a colon, qualifier; the family alone, to delete all columns of a family.
     pub(crate) column: Vec<u8>,
     /// `None` deletes all versions up to the timestamp of the call.
     pub(crate) value: Option<Vec<u8>>,
@@ -145,102 +148,113 @@ pub(crate) struct Mutation {
 #[derive(Clone, Debug)]
 pub(crate) struct Mutations {
     pub(crate) table: Table,
-    /// Milliseconds: of what is put, and of the newest version that is deleted. It is the caller's, because a delete
-    /// hides every put of the same cell whose timestamp is not greater, later ones too.
+    /// Milliseconds: the timestamp of puts, and of the newest version to delete. The caller chooses
+    /// it, because a delete hides every put of the same cell with an equal or smaller timestamp,
+    /// even a later put.
     pub(crate) timestamp: i64,
-    /// After which the cells that are put vanish by themselves.
+    /// The time after which the put cells vanish by themselves.
     pub(crate) time_to_live: Option<Duration>,
     pub(crate) mutations: Vec<Mutation>,
 }
 
-/// A change of one cell that holds something known.
+/// A change of one cell that must hold a known value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Swap {
     pub(crate) row: Vec<u8>,
     /// Family, a colon, qualifier.
     pub(crate) column: Vec<u8>,
-    /// What it must hold, `None` for nothing at all.
+    /// The value that the cell must hold, `None` for no cell at all.
     pub(crate) from: Option<Vec<u8>>,
     pub(crate) to: Vec<u8>,
-    /// After which it vanishes by itself.
+    /// The time after which the new cell vanishes by itself.
     pub(crate) time_to_live: Option<Duration>,
 }
 
-/// What became of a [`Swap`].
+/// The outcome of a [`Swap`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Swapped {
     Done,
-    /// The cell holds something else.
+    /// The cell holds another value.
     Refused,
-    /// The answer was lost, so it may be done or not: whoever has to know reads the cell.
+    /// The answer was lost, and the swap may be done or not: a caller that has to know reads the
+    /// cell.
     Unknown,
 }
 
-/// How long a master is waited for that is away.
+/// The patience with a master that is away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MasterWait {
-    /// As long as any server: there is nothing to be done without it.
+    /// As with any server: the call cannot be done without the master.
     Whole,
-    /// For a moment, where the transport asks it itself: all else can be done without it.
+    /// A moment, where the transport asks the master itself: the caller can go on without the
+    /// answer.
     Short,
 }
 
-/// A page that was read: the number of its span in the call, and its rows.
+/// Takes a page that was read: the number of its span in the call, and its rows.
 pub(crate) type Visit<'a> = &'a mut dyn FnMut(usize, Vec<Row>) -> Result<()>;
 
-/// HBase as this crate needs it. Calls block, may be made from many threads at once, and keep several connections busy
-/// where there is work for them.
+/// The operations of HBase that this crate needs. Calls block, may be made from many threads at
+/// once, and keep several connections busy where there is work for them.
 ///
-/// All but `swap` are harmless to repeat and are repeated, each request by itself, while there is hope and time:
-/// an error in the end says what it was, and how much of the call was done.
+/// All but `swap` are harmless to repeat and are repeated, each request by itself, while there is
+/// hope and time. The final error gives its reason, and how much of the call was done.
 pub(crate) trait Rows: Send + Sync {
-    /// Reads one page of each span: of a family, up to [`n_results`](Span::n_results) results of up to [`RESULT_CELLS`] cells.
+    /// Reads one page of a family of each span: up to [`n_results`](Span::n_results) results of up
+    /// to [`RESULT_CELLS`] cells.
     ///
-    /// Pages come in any order, each once; [`Span::rest`] says what is left. An error of `visit` ends the call.
+    /// Pages come in any order, each once; [`Span::rest`] gives the rest. An error of `visit` ends
+    /// the call.
     fn scan(&self, table: Table, family: u8, spans: &[Span], visit: Visit<'_>) -> Result<()>;
 
-    /// As [`scan`](Self::scan), but it may leave open whether the tables are still those of the index. What it has read says
-    /// nothing until another call, or [`check`](Self::check), has said so after it.
+    /// Reads as [`scan`](Self::scan) does, and may leave open if the tables still belong to the
+    /// index. The pages are valid once a later call, or [`check`](Self::check), has confirmed the
+    /// tables.
     fn scan_ahead(&self, table: Table, family: u8, spans: &[Span], visit: Visit<'_>) -> Result<()> {
         self.scan(table, family, spans, visit)
     }
 
-    /// Fails where the tables are not those of the index any more, if [`scan_ahead`](Self::scan_ahead) leaves that
-    /// open. It may go by a check of a moment ago.
+    /// Fails where the tables no longer belong to the index, if [`scan_ahead`](Self::scan_ahead)
+    /// leaves this open. A check of a moment ago may stand in.
     fn check(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Some columns of each of these rows, in their order, each row as of one moment. A family alone stands for all of
-    /// its columns.
+    /// Returns some columns of each of these rows, in their order, each row as of one moment. A
+    /// family alone stands for all of its columns.
     fn get(&self, table: Table, columns: &[&[u8]], rows: &[Vec<u8>]) -> Result<Vec<Vec<Cell>>>;
 
-    /// As [`get`](Self::get), for a caller that writes nothing by what it reads: it may go by a check of a moment ago.
+    /// Reads as [`get`](Self::get) does, for a caller that bases no write on the result: a check of
+    /// a moment ago may stand in for a new one.
     fn get_to_read(&self, table: Table, columns: &[&[u8]], rows: &[Vec<u8>]) -> Result<Vec<Vec<Cell>>> {
         self.get(table, columns, rows)
     }
 
-    /// How long the cells of a family stay, `None` for good. It takes a master, which is waited for by `wait`.
+    /// Returns the time for which the cells of a family stay, `None` for ever. Needs a master;
+    /// `wait` is the patience with one that is away.
     fn time_to_live(&self, table: Table, family: u8, wait: MasterWait) -> Result<Option<Duration>>;
 
-    /// Whether a table that is there has this family. It takes a master as well.
+    /// Returns true if an existing table has this family. Needs a master, as
+    /// [`time_to_live`](Self::time_to_live) does.
     fn has_family(&self, table: Table, family: u8, wait: MasterWait) -> Result<bool>;
 
-    /// What HBase calls a table.
+    /// Returns the name of a table in HBase.
     fn name(&self, table: Table) -> &str;
 
-    /// The index that was seen first. Once there is one, every call but [`time_to_live`](Self::time_to_live) fails where the
-    /// tables are not its any more, after its work: what an `Ok` says was read or written was this index's.
+    /// Returns the index that was seen first. Once there is one, every request but those of
+    /// [`time_to_live`](Self::time_to_live) and [`has_family`](Self::has_family) fails after its
+    /// work if the tables belong to another index by then: an `Ok` holds for this index.
     fn known(&self) -> &Known;
 
     /// Applies mutations, in no order.
     fn apply(&self, mutations: &Mutations) -> Result<()>;
 
-    /// Compares and sets cells, each in one step that nothing comes between, and in no order among them. Timestamps are
-    /// the server's, and not below that of what was there. None is sent twice, because a second one would meet the first.
+    /// Compares and sets cells, each atomically, and in no order among them. Timestamps are the
+    /// server's, and not below that of the earlier version. No swap is sent twice, because a second
+    /// one would meet the first.
     fn swap(&self, table: Table, swaps: &[Swap]) -> Result<Vec<Swapped>>;
 
-    /// How many connections there are.
+    /// Returns the number of connections.
     fn connections(&self) -> ConnectionCounts;
 }
 

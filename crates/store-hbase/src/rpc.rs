@@ -1,4 +1,5 @@
-//! Rows by HBase's own RPC, from the servers that have them: the crate `hbase-rpc`, which looks regions up and tries again.
+//! Rows by HBase's own RPC, from the servers that have them: the crate `hbase-rpc` looks regions up
+//! and tries again.
 
 mod checks;
 mod failures;
@@ -26,7 +27,7 @@ use crate::rows::{
 };
 use crate::{HbaseUri, TlsFiles};
 
-/// For so long a master is waited for by a call that can do without.
+/// The patience with a master, for a call that can do without one.
 const MASTER_WAIT: Duration = Duration::from_secs(2);
 
 /// The rows of one index on the servers of a cluster.
@@ -40,7 +41,8 @@ pub(crate) struct RpcRows {
 }
 
 impl RpcRows {
-    /// The tables of the index at `uri`. Nothing is asked of the cluster yet; files for TLS are read.
+    /// Returns the rows of the index at `uri`. Reads the files for TLS, and makes no request to the
+    /// cluster yet.
     pub(crate) fn new(uri: &HbaseUri, options: Options) -> Result<Self> {
         let HbaseUri { server: servers, name, user, tls, principal, .. } = uri;
         let addresses = servers.split(',').map(|server| {
@@ -104,13 +106,13 @@ impl RpcRows {
         failures::failed(error, &self.server, &self.tables)
     }
 
-    /// What is asked behind a call, to hold the index to what it was.
+    /// Returns the request behind a call, which compares the metadata with those of the index.
     fn metadata(&self) -> Get {
         let (family, qualifier) = family_and_qualifier(METADATA_COLUMN);
         Get::new(METADATA_ROW).column(family.to_vec(), qualifier.to_vec())
     }
 
-    /// Does a call with that behind it.
+    /// Does a call with the request for the metadata behind it.
     fn witnessed<T>(
         &self,
         call: impl FnOnce(Option<(&str, &Get)>) -> Result<(T, Vec<RpcCell>), hbase_rpc::Error>,
@@ -150,7 +152,7 @@ fn read_tls(files: &TlsFiles) -> Result<Tls> {
     })
 }
 
-/// Why reading pages ends early.
+/// The reason why reading pages ends early.
 enum Broken {
     Rpc(hbase_rpc::Error),
     Visit(Error),
@@ -162,7 +164,7 @@ impl From<hbase_rpc::Error> for Broken {
     }
 }
 
-/// From so many ranges in one region on, one scan reads them all.
+/// The fewest ranges in one region that a single scan reads together.
 const TOGETHER_MIN: usize = 2;
 
 impl Rows for RpcRows {
@@ -185,7 +187,8 @@ impl Rows for RpcRows {
                 pieces_max: spans[0].n_results,
                 cells_max: RESULT_CELLS,
                 together_min: TOGETHER_MIN,
-                // What goes through a whole table would push out what searches read again and again.
+                // A walk through a whole table would push out the blocks that searches read again
+                // and again.
                 cache_blocks: spans[0].n_results <= PAGE_RESULTS,
             };
             let visit = &mut |number, page: Pages| {
@@ -205,7 +208,7 @@ impl Rows for RpcRows {
         if self.checks.hold(&self.client) {
             return Ok(());
         }
-        // Asked for as what is behind nothing.
+        // The request for the metadata, behind a call of no requests.
         self.witnessed(|last| self.client.get_many(self.name(Table::Documents), &[], last)).map(drop)
     }
 
@@ -286,7 +289,7 @@ impl Rows for RpcRows {
     }
 }
 
-/// Some columns of each row; a family alone stands for all of its columns.
+/// Returns a request for some columns of each row; a family alone stands for all of its columns.
 fn gets(columns: &[&[u8]], rows: &[Vec<u8>]) -> Vec<Get> {
     let mut wanted: Vec<(bytes::Bytes, Vec<bytes::Bytes>)> = Vec::new();
     for column in columns {
@@ -320,7 +323,8 @@ fn to_cell(cell: RpcCell) -> Cell {
     Cell { qualifier: cell.qualifier.to_vec(), value: cell.value.to_vec(), timestamp: cell.timestamp }
 }
 
-/// A cell that puts a value, or deletes all that is not newer, of a family alone all columns.
+/// Returns a cell that puts a value or, without one, deletes all versions up to `timestamp`; of a
+/// family alone, all columns.
 fn cell(row: &[u8], column: &[u8], timestamp: i64, value: Option<&[u8]>) -> RpcCell {
     let (family, qualifier) = family_and_qualifier(column);
     RpcCell {
@@ -337,7 +341,7 @@ fn cell(row: &[u8], column: &[u8], timestamp: i64, value: Option<&[u8]>) -> RpcC
     }
 }
 
-/// What stands before the first colon, and after it; a family alone has no colon.
+/// Splits a column at its first colon; a family alone has no colon.
 fn family_and_qualifier(column: &[u8]) -> (&[u8], &[u8]) {
     match column.iter().position(|&byte| byte == b':') {
         Some(colon) => (&column[..colon], &column[colon + 1..]),

@@ -1,5 +1,5 @@
-//! The store on the fake gateway, in every way that a network, a cluster or a writer can fail. That it keeps the
-//! contract of all stores where nothing fails is shown by the one suite.
+//! The store on the fake gateway, in every way that a network, a cluster or a writer can fail. The
+//! common suite shows the contract of all stores without failures.
 
 mod between;
 mod buckets;
@@ -38,12 +38,12 @@ use super::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
 use super::plan::Options;
 use super::thrift::ThriftRows;
 
-/// When the tests begin, in milliseconds.
+/// The time at which the tests begin, in milliseconds.
 const BEGIN: i64 = 1_763_735_000_000;
 
 const HOUR: i64 = 60 * 60 * 1000;
 
-/// As patient as needed on a machine that is busy with something else: no test waits for all of it.
+/// Patient enough for a busy machine: no test waits for all of it.
 const OPTIONS: Options = Options {
     n_connections: 4,
     connect_timeout: Duration::from_secs(30),
@@ -64,7 +64,7 @@ struct Place {
 }
 
 impl Place {
-    /// Without an index yet.
+    /// Makes a place without an index.
     fn bare() -> Self {
         let gateway = FakeGateway::start();
         gateway.set_clock_ms(BEGIN);
@@ -87,14 +87,14 @@ impl Place {
         self.store_with(OPTIONS)
     }
 
-    /// One whose clock can be set.
+    /// Returns a store whose clock can be set.
     fn store_with(&self, options: Options) -> HbaseStore {
         let clock = Arc::clone(&self.clock);
         let rows = ThriftRows::new(self.gateway.address().to_string(), "t", options);
         HbaseStore::over(Box::new(rows), Clock::new(move || clock.load(Ordering::Relaxed)))
     }
 
-    /// Time passes for everybody.
+    /// Advances the clocks of the stores and of the gateway.
     fn advance(&self, ms: i64) {
         self.clock.fetch_add(ms, Ordering::Relaxed);
         self.gateway.advance(Duration::from_millis(ms as u64));
@@ -108,21 +108,21 @@ impl Place {
         self.gateway.rows("t")
     }
 
-    /// Without the metadata.
+    /// Returns the rows of documents, without the metadata.
     fn document_rows(&self) -> Vec<VisibleRow> {
         let mut rows = self.gateway.rows("t_docs");
         rows.retain(|(key, _)| key != super::METADATA_ROW);
         rows
     }
 
-    /// Rows and columns of the index, without the times.
+    /// Returns rows and columns of the index, without timestamps.
     fn cells(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
         let rows = self.index_rows().into_iter();
         rows.flat_map(|(key, cells)| cells.into_iter().map(move |(column, ..)| (key.clone(), column)))
             .collect()
     }
 
-    /// Every document has the cells of its sketch, and there are no others.
+    /// Checks that the cells are exactly those of the documents' sketches.
     fn check_cells(&self, documents: &[Document]) {
         let mut expected: Vec<_> = documents.iter().flat_map(cells_of).collect();
         expected.sort();
@@ -135,7 +135,7 @@ fn cells_of(document: &Document) -> Vec<(Vec<u8>, Vec<u8>)> {
     document.sketch.rows().map(|row| (row.encode().to_vec(), column.clone())).collect()
 }
 
-/// Of an index that files by simhashes alone, and verifies nothing.
+/// Returns the metadata of an index that files by simhashes alone and verifies nothing.
 fn metadata() -> Metadata {
     metadata_of(&OpenOptions {
         profile: Some(Profile::Classic),
@@ -148,7 +148,7 @@ fn metadata_of(options: &OpenOptions) -> Metadata {
     Metadata { identity: Identity::new([1; 16]), ..options.new_metadata().unwrap() }
 }
 
-/// Everything in the store, in the order of ids.
+/// Returns all documents of the store, in the order of ids.
 fn contents(store: &dyn Store) -> Vec<Document> {
     let mut documents = Vec::new();
     let mut next = Some(Cursor::start());
@@ -161,7 +161,7 @@ fn contents(store: &dyn Store) -> Vec<Document> {
     documents
 }
 
-/// The ids that are found near, after a check that none comes twice and that they are all there are.
+/// Returns the near ids, after a check of their number and for duplicates.
 fn found(store: &dyn Store, bits: u64) -> Vec<String> {
     let answer = store.near(&[sketch(bits)], &within(3), 10_000).unwrap().remove(0);
     assert_eq!(answer.matches.len() as u64, answer.n_matches);
@@ -173,7 +173,7 @@ fn found(store: &dyn Store, bits: u64) -> Vec<String> {
     ids
 }
 
-/// The error and all that caused it, in one line.
+/// Returns the error and all of its causes, in one line.
 fn told(error: &index::Error) -> String {
     let mut words = error.to_string();
     let mut source = std::error::Error::source(error);

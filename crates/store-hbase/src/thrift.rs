@@ -1,5 +1,6 @@
-//! Rows through an HBase Thrift1 gateway: the generated types of the crate `hbase-thrift`, on connections of our own. The
-//! gateway is asked for many things at once, on one connection and on several.
+//! Rows through an HBase Thrift1 gateway: the generated types of the crate `hbase-thrift`, on
+//! connections of our own. The gateway gets many requests at once, on one connection and on
+//! several.
 
 mod calls;
 mod connection;
@@ -21,11 +22,11 @@ use crate::HbaseStore;
 use crate::plan::{self, Call, Dispatch, Once, Options, Pool, Retry, Server, Shard};
 use crate::rows::{Cell, MasterWait, Mutations, Rows, Span, Swap, Swapped, Table, TableNames, Visit};
 
-/// Scanners that one connection opens at a time. What is written ahead of the replies must fit the buffers of both ends, or
-/// both would wait for the other to read.
+/// The number of scanners that one connection opens at a time. Requests written ahead of the
+/// replies must fit the buffers of both ends, or both would wait for the other to read.
 pub(crate) const SCANS: Shard = Shard { min: 3, max: 30 };
 
-/// `checkAndPut`s that one connection is sent at a time.
+/// The number of `checkAndPut`s sent over one connection at a time.
 pub(crate) const SWAPS: Shard = Shard { min: 4, max: 30 };
 
 /// Rows of one `getRowsWithColumns`.
@@ -38,14 +39,14 @@ const MUTATIONS: Shard = Shard { min: 1_000, max: 2_500 };
 const FOREVER: i32 = i32::MAX;
 
 impl HbaseStore {
-    /// The index `name` behind the Thrift gateway at `gateway`, `HOST:PORT`, with at most `n_connections` at a time. It
-    /// connects when it is used.
+    /// Returns the store of the index `name` behind the Thrift gateway at `gateway`, `HOST:PORT`,
+    /// with at most `n_connections` at a time. It connects on first use.
     #[must_use]
     pub fn new(gateway: String, name: &str, n_connections: usize) -> Self {
         Self::with_clock(gateway, name, n_connections, Clock::system())
     }
 
-    /// As [`new`](Self::new), with another clock than this machine's.
+    /// Works as [`new`](Self::new), with another clock than this machine's.
     #[must_use]
     pub fn with_clock(gateway: String, name: &str, n_connections: usize, clock: Clock) -> Self {
         let options = Options { n_connections, ..Options::default() };
@@ -63,7 +64,8 @@ pub(crate) struct ThriftRows {
 }
 
 impl ThriftRows {
-    /// The tables of the index `name`, through the gateway at `HOST:PORT`. Nothing is asked of it yet.
+    /// Returns the rows of the index `name`, through the gateway at `HOST:PORT`. Makes no request
+    /// yet.
     pub(crate) fn new(gateway: String, name: &str, options: Options) -> Self {
         let tables = TableNames::new(name);
         Self {
@@ -79,7 +81,7 @@ impl ThriftRows {
         Witness::new(self.tables.of(Table::Documents).as_bytes(), plan::Witness::new(&self.known))
     }
 
-    /// Of a family, where the table has it.
+    /// Returns the time to live of a family, `None` if the table lacks the family.
     fn seconds_to_live(&self, table: Table, family: u8) -> Result<Option<i32>> {
         let call = Describe { table: self.name(table).as_bytes(), families: HashMap::new() };
         let mut found = None;
@@ -90,7 +92,7 @@ impl ThriftRows {
         Ok(found)
     }
 
-    /// Does all calls, each until it is done, on as many connections as there are to be had.
+    /// Does all calls, each until it is done, on as many connections as are to be had.
     fn run<C: Call<Connection = Connection>>(
         &self,
         calls: Vec<C>,
@@ -100,7 +102,7 @@ impl ThriftRows {
     }
 }
 
-/// What messages say of a gateway.
+/// Returns the words of messages about a gateway.
 fn server(gateway: &str) -> Server {
     Server {
         address: gateway.to_owned(),

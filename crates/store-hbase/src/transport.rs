@@ -1,4 +1,4 @@
-//! What carries rows between this process and HBase.
+//! Transports: the carriers of rows between this process and HBase.
 
 #[cfg(not(all(feature = "thrift", feature = "rpc")))]
 use index::Error;
@@ -12,21 +12,21 @@ use crate::rpc::RpcRows;
 #[cfg(feature = "thrift")]
 use crate::thrift::ThriftRows;
 
-/// What carries rows between this process and HBase: the scheme of a URL names it.
+/// A carrier of rows between this process and HBase, named by the scheme of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// `hbase`: a gateway, HBase's Thrift1 server. It is in this build where the crate's feature `thrift` is.
+    /// `hbase`: a gateway, HBase's Thrift1 server. In builds with the crate's feature `thrift`.
     Gateway,
-    /// `hbase+rpc`: HBase's own RPC, spoken to its masters and region servers. It is in this build where the crate's feature
-    /// `rpc` is.
+    /// `hbase+rpc`: HBase's own RPC, spoken to its masters and region servers. In builds with the
+    /// crate's feature `rpc`.
     Rpc,
 }
 
 impl Transport {
-    /// All that URLs can name, whether or not they are in this build.
+    /// All transports that a URL can name, in this build or not.
     pub(crate) const ALL: [Self; 2] = [Self::Gateway, Self::Rpc];
 
-    /// What a URL begins with, up to the colon.
+    /// Returns the beginning of a URL, up to the colon.
     #[must_use]
     pub fn scheme(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Transport {
         }
     }
 
-    /// What a URL names before the index.
+    /// Returns the kind of server that a URL names before the index.
     pub(crate) fn server(self) -> &'static str {
         match self {
             Self::Gateway => "gateway",
@@ -43,7 +43,7 @@ impl Transport {
         }
     }
 
-    /// The port of a server, unless the URL names another.
+    /// Returns the port of a server, unless the URL names another.
     pub(crate) fn port(self) -> u16 {
         match self {
             Self::Gateway => 9090,
@@ -51,7 +51,7 @@ impl Transport {
         }
     }
 
-    /// The connections to a server, unless the URL says how many.
+    /// Returns the number of connections to a server, unless the URL gives one.
     pub(crate) fn n_connections(self) -> usize {
         match self {
             // Each carries one call at a time: enough to keep a server of a few cores busy.
@@ -61,17 +61,17 @@ impl Transport {
         }
     }
 
-    /// Whether a URL may name several servers, of which one has to answer.
+    /// Returns true if a URL may name several servers, of which one has to answer.
     pub(crate) fn has_many_servers(self) -> bool {
         self == Self::Rpc
     }
 
-    /// Whether HBase is told a user's name.
+    /// Returns true if HBase is told a user's name.
     pub(crate) fn has_user(self) -> bool {
         self == Self::Rpc
     }
 
-    /// The rows of the index at `uri`. Nothing is asked of HBase yet.
+    /// Returns the rows of the index at `uri`. Makes no request to HBase yet.
     #[cfg_attr(
         not(any(feature = "thrift", feature = "rpc")),
         expect(unused_variables, reason = "this build has no transport that takes the options")
@@ -89,7 +89,7 @@ impl Transport {
         }
     }
 
-    /// The error where it is not in this build.
+    /// Returns the error of a transport that is not in this build.
     #[cfg(not(all(feature = "thrift", feature = "rpc")))]
     fn missing(uri: &HbaseUri, feature: &str) -> Error {
         let HbaseUri { transport, server, name, .. } = uri;

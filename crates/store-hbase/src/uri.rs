@@ -10,27 +10,28 @@ use index::{CallSizes, Capabilities, Clock, Error, Mode, Place, Result, Store, T
 
 use crate::{HbaseStore, Transport};
 
-/// The place of an index in HBase, and how to get there.
+/// The place of an index in HBase, and the way to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HbaseUri {
-    /// What carries rows there and back.
+    /// The transport of the rows.
     pub transport: Transport,
-    /// `HOST:PORT` of what the transport leads to, or several with commas between them.
+    /// `HOST:PORT` of the transport's server, or several with commas between them.
     pub server: String,
-    /// The table of the index; the documents' has `_docs` after it. With its namespace, where it has one.
+    /// The table of the index, with its namespace if it has one; the documents' table appends
+    /// `_docs`.
     pub name: String,
-    /// The name that HBase is told, by a transport that tells it one.
+    /// The user's name for HBase, with a transport that sends one.
     pub user: String,
     /// The most connections to a server at a time.
     pub n_connections: usize,
-    /// Where HBase's servers speak TLS, by a transport that does.
+    /// The files for TLS, where HBase's servers speak TLS and the transport does.
     pub tls: Option<TlsFiles>,
-    /// `hbase/_HOST@REALM`, the principal of HBase's servers where these want Kerberos, by a transport that has it:
-    /// then the ticket says who asks, and not `user`.
+    /// `hbase/_HOST@REALM`, the principal of HBase's servers where these want Kerberos and the
+    /// transport has it: the ticket then identifies the user, in place of `user`.
     pub principal: Option<String>,
 }
 
-/// What TLS takes, in files of PEM.
+/// The files that TLS needs, in PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
     /// The certificates of the authorities that have signed those of the servers.
@@ -39,7 +40,7 @@ pub struct TlsFiles {
     pub identity: Option<(PathBuf, PathBuf)>,
 }
 
-/// More would be the server's threads, not ours.
+/// The most connections that a URL may ask for: each costs the server a thread.
 const HBASE_CONNECTIONS_MAX: usize = 1_000;
 
 impl FromStr for HbaseUri {
@@ -99,7 +100,7 @@ impl FromStr for HbaseUri {
     }
 }
 
-/// What comes after the question mark.
+/// The parameters after the question mark.
 #[derive(Default)]
 struct Parameters {
     n_connections: Option<usize>,
@@ -171,7 +172,7 @@ fn is_user(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-@".contains(c))
 }
 
-/// Whether it has a service and a host.
+/// Returns true if the name has a service and a host.
 fn is_principal(name: &str) -> bool {
     let (service, host) = name.split_once('/').unwrap_or_default();
     !service.is_empty()
@@ -179,7 +180,8 @@ fn is_principal(name: &str) -> bool {
         && name.chars().all(|c| c.is_alphanumeric() || "._-/@".contains(c))
 }
 
-/// As Hadoop's clients have it: who the environment says, or else the name of the user at work.
+/// Returns the user's name: `HADOOP_USER_NAME`, as in Hadoop's clients, else `USER` or `LOGNAME`,
+/// else `hbase`.
 fn default_user() -> String {
     let named = |variable: &&str| std::env::var(variable).ok().filter(|name| is_user(name));
     ["HADOOP_USER_NAME", "USER", "LOGNAME"].iter().find_map(named).unwrap_or_else(|| "hbase".to_owned())
@@ -222,7 +224,7 @@ impl Place for HbaseUri {
             n_handles_max: self.n_connections,
             // Two round trips for up to 64, the documents included.
             searches: CallSizes::new(4, 64),
-            // It may wait for another process, so not many wait with it.
+            // An insertion may wait for another process: few others share its wait.
             insertions: CallSizes::new(16, 64),
             contained: false,
             // Where the tables have a family for them.
@@ -235,15 +237,16 @@ impl Place for HbaseUri {
     }
 }
 
-/// The transport that a URL names, and what comes after the colon; `None` where it is no place in HBase.
+/// Returns the transport that a URL names, and the part after the colon; `None` if the URL is no
+/// place in HBase.
 pub(crate) fn of_transport(uri: &str) -> Option<(Transport, &str)> {
     let (scheme, rest) = uri.split_once(':')?;
     let transport = Transport::ALL.into_iter().find(|transport| transport.scheme() == scheme)?;
     Some((transport, rest))
 }
 
-/// HBase's own rule: a namespace of letters, digits and underscores, and a name that may also have dots and dashes, but
-/// not at its start.
+/// Checks a table's name by HBase's own rule: a namespace of letters, digits and underscores, and a
+/// name that may also have dots and dashes, but not at its start.
 fn check_table_name(name: &str) -> Result<()> {
     let (namespace, table) = name.split_once(':').unwrap_or(("default", name));
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';

@@ -1,5 +1,5 @@
-//! Whom a claimant meets that only texts can tell to be near or not: their rows are read once more, with their texts, and
-//! few of them where the nearest is all that is asked for.
+//! Weighs documents whose texts alone decide if they are near a claimant: their rows are read once
+//! more, with their texts. Only few are read where the nearest document is enough.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -11,13 +11,13 @@ use super::Access;
 use super::documents::{self, Stored};
 use super::meet::{Found, Lookout, pending};
 
-/// So many rows of each lookout are read first, and in each turn after that so many times more.
+/// The number of rows of each lookout in the first turn, and the factor from each turn to the next.
 const FIRST: usize = 4;
 
-/// Rows that are to be read.
+/// Rows to be read.
 #[derive(Default)]
 pub(super) struct Scales<'a> {
-    /// By the numbers of the lookouts, without repeats.
+    /// The rows put already, by the number of the lookout.
     known: HashSet<(usize, &'a DocumentId)>,
     left: Vec<Weight<'a>>,
 }
@@ -27,14 +27,14 @@ struct Weight<'a> {
     /// The number of the lookout.
     number: usize,
     id: &'a DocumentId,
-    /// Of a claim that is pending, which has to be decided whatever else is near.
+    /// True for a pending claim, which has to be decided in any case.
     is_pending: bool,
-    /// How similar what is there is at most; none where that is of no interest.
+    /// The greatest possible similarity of the live document; `None` if its text decides nothing.
     at_most: Option<Similarity>,
 }
 
 impl<'a> Scales<'a> {
-    /// Puts a row that a lookout has met on the scales, if it has to be weighed.
+    /// Puts a row that a lookout has met on the scales; returns true if its text decides.
     pub(super) fn put(
         &mut self,
         number: usize,
@@ -53,8 +53,8 @@ impl<'a> Scales<'a> {
         is_worth
     }
 
-    /// Reads them with their texts and lets `found` take what they say then, the most promising first. One that is there,
-    /// and farther at best than the nearest that was found, is left.
+    /// Reads the rows with their texts, the most promising first, and lets `found` take them as
+    /// they are then. A live document that cannot beat the nearest one found is left out.
     pub(super) fn weigh(
         mut self,
         access: &Access<'_>,

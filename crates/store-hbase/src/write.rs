@@ -1,21 +1,25 @@
-//! Writing without asking: what a batch means is decided in memory, by the rule of all stores, and then carried out in an
-//! order in which every moment is a state that searches read rightly.
+//! Writes without a check for near documents: the meaning of a batch is decided in memory, by the
+//! rule of all stores. Its steps have an order in which searches read every intermediate state
+//! rightly.
 //!
 //! 1. The cells of the new sketches. A cell without a record is no match.
-//! 2. The texts, where the index keeps them. One that no record names is never read.
+//! 2. The texts, where the index keeps them. A text that no record names is never read.
 //! 3. The records. From here on the documents are there, or replaced.
-//! 4. The cells of the old sketches, which are matches no more. They stay for [`LINGER`], so that a search that began before
-//!    finds the document under one sketch or the other.
+//! 4. The cells of the old sketches, which are matches no more. They stay for [`LINGER`]: a search
+//!    begun before finds the document under one sketch or the other.
 //! 5. The old texts go at once: a search reads a text together with the record that names it.
-//! 6. Documents that were claimed since they were read are written once more, past the claims.
+//! 6. Documents claimed since the first read are written once more, with timestamps above the
+//!    claims'.
 //!
-//! Whoever dies in between leaves cells that no search answers with, and doing the same again ends the work. There is one
-//! exception: of a document that was replaced only the new record is left after step 3, so when it is inserted again it
-//! is unchanged, and the cells of the old sketch stay. They are no match, and cost a look at the record.
+//! A process dying in between leaves cells that no search returns, and the same call again ends the
+//! work. There is one exception: after step 3, only the new record of a replaced document is left.
+//! When the document is inserted again it is unchanged, and the cells of the old sketch stay. They
+//! are no match, and cost a look at the record.
 //!
-//! Timestamps are ours, because HBase's deletes hide every put with a timestamp that is not greater, later ones too: a
-//! document gets one that exceeds all it had before. Its row carries them on, also for a while after its removal
-//! (`remove`), so that the clocks of two writers may differ by as much.
+//! Timestamps are ours, because HBase's deletes hide every put with an equal or smaller timestamp,
+//! even a later put: a document gets one that exceeds all its earlier ones. Its row carries them
+//! on, also for a while after its removal (`remove`), so that the clocks of two writers may differ
+//! by as much.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -32,17 +36,19 @@ use super::layout::{
 use super::rows::{Mutation, Mutations, Table};
 use super::{Access, documents};
 
-/// How long the old cells of a document that was replaced can still be met. Longer than any search takes.
+/// The time for which searches can still meet the old cells of a replaced document: longer than any
+/// search takes.
 pub(super) const LINGER: Duration = Duration::from_secs(120);
 
-/// How far ahead the timestamp of one document may be for its whole batch to share it, in one request: as far as clocks
-/// differ that are kept together. One that is further ahead, because a clock was, gives its time to no other.
+/// The longest lead of a document's timestamp over the clock at which its whole batch shares the
+/// timestamp, in one request: as far as synchronized clocks differ. A document further ahead,
+/// because a clock was, keeps its time to itself.
 const SHARED_MS: i64 = 60 * 1000;
 
-/// Texts of so many bytes are written together at most.
+/// The most bytes of texts that are written together.
 const TOGETHER_BYTES_MAX: usize = 8 << 20;
 
-/// The contract of [`Store::insert`](index::Store::insert).
+/// Implements [`Store::insert`](index::Store::insert).
 pub(super) fn insert<'a>(access: &Access<'_>, documents: &'a [Document]) -> Result<Vec<Insertion>> {
     let stored = documents::read(access, documents.iter().map(|document| &document.id))?;
     let mut changed: BTreeMap<&DocumentId, &Document> = BTreeMap::new();
@@ -71,8 +77,9 @@ pub(super) fn insert<'a>(access: &Access<'_>, documents: &'a [Document]) -> Resu
     Ok(insertions)
 }
 
-/// The rows of those documents that were claimed since they were read, and are there all the same: a claim that was
-/// withdrawn takes its cells along with all that are older. The next withdrawal meets the record, and leaves its cells.
+/// Returns the rows of the written documents that were claimed since the first read: the withdrawal
+/// of a claim deletes its cells and all older ones. The next withdrawal meets the record, and
+/// leaves the cells of the record.
 fn overtaken<'a>(
     access: &Access<'_>,
     written: &BTreeMap<&'a DocumentId, i64>,
@@ -85,7 +92,8 @@ fn overtaken<'a>(
     documents::read(access, claims.into_iter().filter(is_hidden).map(|(id, _)| id))
 }
 
-/// Carries it out, and returns the timestamps. `stored` are the rows of the documents that have one.
+/// Carries out the changes, and returns the timestamps. `stored` holds the rows of the documents
+/// that have one.
 fn write<'a>(
     access: &Access<'_>,
     changed: &BTreeMap<&'a DocumentId, &Document>,
@@ -114,7 +122,7 @@ fn write<'a>(
         if let Some(live) = &old.live {
             old_cells.replaced(id, live, sketch, timestamp);
         }
-        // Whoever removed it may have died before its cells were gone.
+        // A remover may have died before it deleted the cells.
         if let Some(claim) = old.claim.as_ref().filter(|claim| claim.state == State::Removed) {
             old_cells.gone(claim.timestamp, id, &claim.sketch, Some(sketch));
         }
@@ -146,7 +154,7 @@ impl Writes {
         Self { table, time_to_live: None, by_timestamp: BTreeMap::new() }
     }
 
-    /// The cells of a document in some of its rows.
+    /// Puts the cells of a document in some of its rows.
     pub(super) fn put_cells(
         &mut self,
         timestamp: i64,
@@ -156,7 +164,7 @@ impl Writes {
         self.change_cells(timestamp, id, rows, Some(&[]));
     }
 
-    /// As [`put_cells`](Self::put_cells): what is not newer than `until` goes.
+    /// Deletes the cells of a document in some of its rows, up to the timestamp `until`.
     pub(super) fn delete_cells(
         &mut self,
         until: i64,
@@ -182,8 +190,8 @@ impl Writes {
         }));
     }
 
-    /// The text of a version of a document, if it has one. Returns the digest by which the record or the claim has to name
-    /// it, unless it is too long to be kept.
+    /// Puts the text of a version of a document, if the version has one. Returns the digest by
+    /// which the record or the claim has to name the text; `None` for a text too long to keep.
     pub(super) fn put_text(
         &mut self,
         timestamp: i64,
@@ -197,12 +205,13 @@ impl Writes {
         Ok(Some(digest))
     }
 
-    /// The text of the version of a document from a time goes, whose cell is not newer than `until`.
+    /// Deletes the text of one version of a document, if the timestamp of its cell is at most
+    /// `until`.
     pub(super) fn delete_text(&mut self, until: i64, id: &DocumentId, (timestamp, digest): (i64, u64)) {
         self.change(until, id, text_column(timestamp, digest), None);
     }
 
-    /// All texts of a document that are not newer than `until` go.
+    /// Deletes all texts of a document with timestamps up to `until`.
     pub(super) fn delete_texts(&mut self, until: i64, id: &DocumentId) {
         self.change(until, id, TEXT_COLUMNS.to_vec(), None);
     }
@@ -217,7 +226,7 @@ impl Writes {
         self.change_record(timestamp, id, Some(record.encode(access.kind)));
     }
 
-    /// A record that is not newer than `until` goes.
+    /// Deletes the record, up to the timestamp `until`.
     pub(super) fn delete_record(&mut self, until: i64, id: &DocumentId) {
         self.change_record(until, id, None);
     }
@@ -246,7 +255,7 @@ impl Writes {
     }
 }
 
-/// How many of the first mutations go together.
+/// Returns the number of leading mutations that go together.
 fn n_together(mutations: &[Mutation]) -> usize {
     let mut n_bytes = 0;
     let fits = |mutation: &&Mutation| {
@@ -256,7 +265,7 @@ fn n_together(mutations: &[Mutation]) -> usize {
     mutations.iter().take_while(fits).count().max(1)
 }
 
-/// The cells of versions that are there no more.
+/// The cells of former versions.
 pub(super) struct OldCells {
     lingering: Writes,
     deleted: Writes,
@@ -270,14 +279,15 @@ impl Default for OldCells {
 }
 
 impl OldCells {
-    /// A document has another sketch since `timestamp`.
+    /// Adds the cells of a document that has another sketch since `timestamp`.
     pub(super) fn replaced(&mut self, id: &DocumentId, old: &Record, new: &Sketch, timestamp: i64) {
         let rows: Vec<_> = rows_only_in(&old.sketch, Some(new)).collect();
         self.lingering.put_cells(timestamp, id, rows.iter().copied());
         self.deleted.delete_cells(old.timestamp, id, rows);
     }
 
-    /// A document is there no more under this sketch, at most under another one.
+    /// Adds the cells of a document that is gone under this sketch, and at most there under another
+    /// one.
     pub(super) fn gone(&mut self, until: i64, id: &DocumentId, old: &Sketch, new: Option<&Sketch>) {
         self.deleted.delete_cells(until, id, rows_only_in(old, new));
     }
@@ -288,7 +298,7 @@ impl OldCells {
     }
 }
 
-/// The rows that `sketch` is filed in and `other` is not.
+/// Returns the rows of `sketch` that are not rows of `other`.
 fn rows_only_in(sketch: &Sketch, other: Option<&Sketch>) -> impl Iterator<Item = RowKey> {
     sketch.rows().filter(move |row| !other.is_some_and(|other| is_filed(other, *row)))
 }

@@ -1,5 +1,5 @@
-//! The store passes the suite that every store passes, on the fake gateway and on the fake cluster; the real ones are in the
-//! package of the tests that need installed programs.
+//! The suite of all stores, on the fake gateway and on the fake cluster. The tests that need
+//! installed programs, in a package of their own, run it on real ones.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -54,8 +54,8 @@ fn hbase_rpc_with_texts() {
     });
 }
 
-/// Tables that are dropped and made again. The embedded store's files are in its own tests, and nobody else can reach what is
-/// in memory.
+/// Tables that are dropped and made again. The embedded store's files are in its own tests, and no
+/// other process can reach a store in memory.
 #[test]
 fn hbase_made_anew() {
     let gateway = Rc::new(FakeGateway::start());
@@ -136,7 +136,7 @@ fn make_tables(cluster: &FakeCluster, name: &str, seconds: Option<u32>) {
     make_tables_with(cluster, name, seconds, &[]);
 }
 
-/// The same, with more families of the documents.
+/// Makes the same tables, with more families of the documents.
 fn make_tables_with(cluster: &FakeCluster, name: &str, seconds: Option<u32>, more: &[&str]) {
     cluster.create_table_with_lives(name, &[("f", seconds)], &[b"\x00\x80\x00\x00", b"\x01\x80"]);
     let documents = format!("{name}_docs");
@@ -147,8 +147,8 @@ fn make_tables_with(cluster: &FakeCluster, name: &str, seconds: Option<u32>, mor
     cluster.move_region(&documents, b"9", 1);
 }
 
-/// Searches that follow each other and meet nothing seldom ask whether the index is still the one that was opened. Each
-/// notices when it is not.
+/// Searches in quick succession without results seldom check the index. Each notices when it is
+/// another one.
 #[test]
 fn checks_hold_for_a_while() {
     let cluster = FakeCluster::start(2);
@@ -176,7 +176,7 @@ fn checks_hold_for_a_while() {
     assert_eq!(store.near(&query, &rule, 1).unwrap_err().kind(), ErrorKind::Replaced);
 }
 
-/// What a service asks before it says that it is ready: both tables have to be there.
+/// The readiness check of a service: both tables have to be there.
 #[test]
 fn it_is_ready_with_both_tables() {
     let cluster = FakeCluster::start(2);
@@ -193,7 +193,7 @@ fn it_is_ready_with_both_tables() {
     }
 }
 
-/// Where a mere name is told to a cluster that wants tickets, both ways in are said.
+/// Where a mere name is told to a cluster that wants tickets, the message names both ways in.
 #[test]
 fn a_cluster_that_wants_kerberos() {
     let cluster = FakeCluster::start(1);

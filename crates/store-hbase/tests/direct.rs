@@ -1,5 +1,5 @@
-//! The store without a gateway, on a cluster in this process: how long it waits for what is away, what it does without,
-//! what it says, and what a race leaves.
+//! The store without a gateway, on a cluster in this process: its patience with servers that are
+//! away, the calls for which it needs no master, its messages, and the remains of a race.
 #![expect(clippy::unwrap_used, reason = "what fails here is a failed test")]
 
 use std::sync::Barrier;
@@ -15,7 +15,7 @@ use pigeonhole_store_hbase::{HbaseStore, HbaseUri};
 
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// For the last try of a call, and a machine that is busy with something else.
+/// For the last try of a call, and a busy machine.
 const SLACK: Duration = Duration::from_millis(1_500);
 
 fn metadata() -> Metadata {
@@ -24,7 +24,7 @@ fn metadata() -> Metadata {
     Metadata { identity: Identity::new([1; 16]), ..options.new_metadata().unwrap() }
 }
 
-/// With the tables of the index `t`, and the index.
+/// Starts a cluster with the tables of the index `t`, and the index.
 fn cluster() -> FakeCluster {
     let cluster = FakeCluster::start(2);
     cluster.create_table("t", &["f"], &[b"\x00\x80\x00\x00", b"\x01\x80"]);
@@ -51,7 +51,7 @@ fn check_waits(name: &str, store: &HbaseStore) {
     assert!((PATIENCE..PATIENCE + SLACK).contains(&waited), "{name}: {waited:?}, {}", told(&error));
 }
 
-/// The whole time, and no more than that.
+/// A call waits its whole patience, and no longer.
 #[test]
 fn what_is_away_is_waited_for_as_long_as_was_said() {
     for (name, kind) in [
@@ -88,14 +88,14 @@ fn an_index_is_opened_while_the_master_is_away() {
     store.prepare().unwrap();
     assert_eq!(store.near(&[sketch(0)], &within(3), 1).unwrap()[0].n_matches, 1);
     assert_eq!(store.insert_if_new(&[document("c", spread(3))], &within(3)).unwrap(), [Insertion::Inserted]);
-    // A new one is not made of tables that are not looked at.
+    // A new index is not made of unchecked tables.
     cluster.create_table("t", &["f"], &[]);
     cluster.create_table("t_docs", &["d", "m"], &[]);
     let error = open(&cluster, Clock::system()).create(&metadata()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{}", told(&error));
 }
 
-/// Each says what is the case, and none asks for ports where a server has answered.
+/// Each message states the case, and none asks for ports where a server has answered.
 #[test]
 fn messages_say_what_is_the_case() {
     for (class, says) in [
@@ -122,8 +122,8 @@ fn messages_say_what_is_the_case() {
     assert!(told(&error).contains("`enable 't_docs'` in the HBase shell"), "{}", told(&error));
 }
 
-/// Several writers at once, each with a member of every group of near-duplicates: one of each is kept, and there is nothing
-/// else, however long after.
+/// Several writers at once, each with a member of every group of near-duplicates: one of each is
+/// kept, and there is nothing else, however long after.
 #[test]
 fn a_race_leaves_nothing() {
     const N_WRITERS: u64 = 3;
@@ -160,6 +160,6 @@ fn a_race_leaves_nothing() {
             Examined::Found(finding) => panic!("{finding:?}"),
         })
         .unwrap();
-    // Each that was withdrawn has left its claim in its row, for a day.
+    // Each withdrawn claim stays in its row, for a day.
     assert!((N_GROUPS * 11..N_GROUPS * 13).contains(&n_items), "{n_items} rows and cells");
 }

@@ -1,6 +1,6 @@
-//! The store without a gateway, on a cluster in this process to which something happens all the time: calls fail in
-//! all the ways that servers and networks have, regions are split, merged and moved, and servers are killed. Nothing
-//! is lost, no answer is wrong, and of near-duplicates that are inserted at once one stays.
+//! The store without a gateway, on a cluster in this process with events all the time: calls fail
+//! in all the ways of servers and networks, regions are split, merged and moved, and servers are
+//! killed. Nothing is lost, no answer is wrong, and of near-duplicates inserted at once one stays.
 #![expect(clippy::unwrap_used, reason = "what fails here is a failed test")]
 
 use std::collections::BTreeSet;
@@ -19,22 +19,23 @@ use simhash::{Distance, Fingerprint};
 
 const MAX_DISTANCE: Distance = Distance::of_differing(0b111);
 
-/// Documents that are there before.
+/// The number of documents inserted before.
 const N_OLD: usize = 200;
 
-/// Documents that are loaded meanwhile, so many at once.
+/// The number of documents loaded meanwhile, and of those in a batch.
 const N_LOADED: usize = 1_000;
 const BATCH: usize = 100;
 
-/// Groups of near-duplicates that are inserted meanwhile by several at once, so many at once.
+/// The number of groups of near-duplicates inserted meanwhile, of those in a batch, and of their
+/// writers.
 const N_GROUPS: usize = 120;
 const GROUPS_AT_ONCE: usize = 20;
 const N_RACERS: usize = 3;
 
-/// How many calls come between two things that happen.
+/// The number of calls between two events.
 const CALLS_BETWEEN: u64 = 5;
 
-/// The least that happens, and the fewest searches that are answered meanwhile.
+/// The fewest events, and the fewest searches answered meanwhile.
 const ENOUGH_EVENTS: usize = 150;
 const ENOUGH_ANSWERS: usize = 40;
 
@@ -54,7 +55,7 @@ impl Random {
     }
 }
 
-/// Documents whose fingerprints are far from those of all others.
+/// Returns documents whose fingerprints are far from those of all others.
 fn documents(name: &str, n: usize, seed: u64) -> Vec<Document> {
     let (mut random, kind) = (Random(seed), SketchKind::default());
     (0..n).map(|i| document(&kind, &format!("{name}/{i}"), random.next())).collect()
@@ -64,7 +65,7 @@ fn document(kind: &SketchKind, id: &str, bits: u64) -> Document {
     Document { id: DocumentId::new(id).unwrap(), sketch: kind.sketch(Fingerprint(bits)), source: None }
 }
 
-/// Of each group one, which differs in a bit from those of the other racers.
+/// Returns one document of each group, which differs in a bit from those of the other racers.
 fn racer(number: usize) -> Vec<Document> {
     let (mut random, kind) = (Random(31), SketchKind::default());
     let member = |i| document(&kind, &format!("group/{i}/{number}"), random.next() ^ (1 << number));
@@ -74,11 +75,12 @@ fn racer(number: usize) -> Vec<Document> {
 fn open(cluster: &FakeCluster) -> HbaseStore {
     let (host, port) = cluster.master();
     let uri: HbaseUri = format!("hbase+rpc://{host}:{port}/t").parse().unwrap();
-    // A call that is not answered takes as long.
+    // A call without an answer takes as long.
     HbaseStore::open(&uri, Clock::system(), Some(Duration::from_secs(2))).unwrap()
 }
 
-/// Makes a call until it succeeds, as a program does that is started again: that is right for all calls of a store.
+/// Makes a call until it succeeds, as a restarted program does: all calls of a store may be
+/// repeated.
 fn insist<T>(mut call: impl FnMut() -> Result<T, Error>) -> T {
     loop {
         match call() {
@@ -88,10 +90,10 @@ fn insist<T>(mut call: impl FnMut() -> Result<T, Error>) -> T {
     }
 }
 
-/// One of the things that happen.
+/// Makes one event happen.
 fn happen(cluster: &FakeCluster, random: &mut Random) {
     let table = ["t", "t_docs"][random.below(2)];
-    // In the index keys begin with a segment, and documents with hexadecimal digits.
+    // Keys of the index begin with a segment, and those of documents with hexadecimal digits.
     let key = match table {
         "t" => (random.next() as u32 >> 6).to_be_bytes().to_vec(),
         _ => format!("{:04x}", random.next() as u16).into_bytes(),
@@ -206,7 +208,8 @@ fn nothing_is_lost_and_no_answer_is_wrong_in_a_storm() {
         let mut random = Random(3);
         let n_calls = || cluster.n_calls("Multi") + cluster.n_calls("Scan");
         let mut n_before = n_calls();
-        // The storm lasts until enough has happened, however the threads take turns on a busy machine.
+        // The storm lasts until enough has happened, however the threads take turns on a busy
+        // machine.
         let is_enough =
             |n_happened| n_happened >= ENOUGH_EVENTS && n_answered.load(Ordering::Relaxed) >= ENOUGH_ANSWERS;
         while (n_left.load(Ordering::Relaxed) > 0 || !is_enough(n_happened)) && !searching.is_finished() {

@@ -1,4 +1,4 @@
-//! A document that is claimed, and what goes with its claims.
+//! A claimed document, and the writes that belong to its claims.
 
 use index::backend::claims::{Claim, Claimant, State, Step};
 use index::{Document, Insertion};
@@ -13,16 +13,17 @@ use super::super::write::Writes;
 pub(super) struct Claimed<'a> {
     pub(super) document: &'a Document,
     pub(super) claimant: Claimant,
-    /// The row, as it was read last.
+    /// The row, as last read.
     pub(super) row: Stored,
-    /// What was there when it was announced.
+    /// The record in the index when the document was announced.
     pub(super) replaced: Option<Record>,
-    /// The timestamps and digests of the texts that were written for its claims.
+    /// The timestamps and digests of the texts that were written for the document's claims.
     pub(super) texts: Vec<(i64, u64)>,
 }
 
 impl Claimed<'_> {
-    /// What goes of the texts: of a document that is there now all that are older, else those of its own claims.
+    /// Adds the deletes of texts: all older texts of an inserted document, else the texts of its
+    /// own claims.
     pub(super) fn old_texts(&self, deletes: &mut Writes) {
         let Self { document: Document { id, .. }, claimant, row, texts, .. } = self;
         let was_inserted = matches!(claimant.step(), Step::Done(Insertion::Inserted | Insertion::Replaced));
@@ -33,8 +34,8 @@ impl Claimed<'_> {
         }
     }
 
-    /// Notes the cells of a claim that was withdrawn. Its timestamp is that of the claim that the row had at the end, so
-    /// each later claim on the document has a greater one.
+    /// Notes the cells of a withdrawn claim. The claim's timestamp is the one that the row had at
+    /// the end, and each later claim on the document has a greater one.
     pub(super) fn withdrawn(&self, ghosts: &mut Ghosts) {
         let Self { document: Document { id, sketch, .. }, claimant, .. } = self;
         if let (Step::Done(Insertion::Duplicate(_)), Some(claim)) = (claimant.step(), claimant.claim()) {
@@ -42,16 +43,18 @@ impl Claimed<'_> {
         }
     }
 
-    /// What is known from the claim alone goes into the record, before another claim takes its place.
+    /// Copies the state that only the claim holds into the record, before another claim takes its
+    /// place.
     pub(super) fn fold(&self, records: &mut Writes, from: Option<&Claim>, access: &Access<'_>) {
         let Self { document: Document { id, .. }, row, .. } = self;
-        // Also what has expired: a clock that is ahead must not make it lost to the others.
+        // Expired records too: a fast clock here must not lose the document for others.
         let kept = row.live.as_ref().or(row.expired.as_ref());
         match (from.map(|claim| claim.state), kept) {
             (Some(State::Committed), Some(kept)) if row.is_claimed() => {
                 records.put_record(kept.timestamp, id, kept, access);
             }
-            // Also where there is no record: a put of an older version may be under way, of somebody who has died.
+            // Also without a record: a put of an older version, from a process that has died, may
+            // be under way.
             (Some(State::Removed), None) => records.delete_record(row.newest, id),
             _ => {}
         }

@@ -1,8 +1,9 @@
-//! Sums over cells, by which two walks through billions of them are compared in a few megabytes.
+//! Sums over cells, which compare two walks through billions of cells in a few megabytes.
 //!
-//! Each cell that a document should have is added, and each that is there is taken away, in the places that its document
-//! has by a hash. A document with a cell too few or too many leaves both of its places other than zero; one that shares a
-//! place with such a document is looked at for nothing.
+//! Each expected cell is added, and each cell found is subtracted, in the two places that a hash
+//! gives its document. A document with a missing or surplus cell leaves both of its places other
+//! than zero. A sound document is examined in vain if both of its places are shared with such
+//! documents.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,10 +11,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use index::DocumentId;
 use simhash::RowKey;
 
-/// The places of each of the two tables: among as many documents with faults, a whole one in a million is a suspect.
+/// The number of places in each of the two tables: with a thousand faulty documents, one sound
+/// document in a million is a suspect.
 const N_PLACES: u64 = 1 << 20;
 
-/// What is there less what should be, by places.
+/// Expected cells less cells found, by place.
 pub(super) struct Sums {
     hasher: RandomState,
     tables: [Vec<AtomicU64>; 2],
@@ -25,25 +27,25 @@ impl Sums {
         Self { hasher: RandomState::new(), tables: [table(), table()] }
     }
 
-    /// A document, which should have the cells of these rows.
+    /// Adds the cells that a document should have in these rows.
     pub(super) fn expect(&self, id: &DocumentId, rows: impl Iterator<Item = RowKey>, timestamp: i64) {
         let document = self.hasher.hash_one(id);
         let sum = rows.fold(0, |sum: u64, row| sum.wrapping_add(self.of_cell(document, row, timestamp)));
         self.add(document, sum);
     }
 
-    /// A cell that is there.
+    /// Subtracts a cell that was found.
     pub(super) fn meet(&self, id: &DocumentId, row: RowKey, timestamp: i64) {
         let document = self.hasher.hash_one(id);
         self.add(document, self.of_cell(document, row, timestamp).wrapping_neg());
     }
 
-    /// Whether each document has its cells, and no other.
+    /// Returns true if each document has its cells and no others.
     pub(super) fn are_even(&self) -> bool {
         self.tables[0].iter().all(|sum| sum.load(Ordering::Relaxed) == 0)
     }
 
-    /// Whether a document may have other cells than it should.
+    /// Returns true if the cells of a document may differ from the expected ones.
     pub(super) fn suspect(&self, id: &DocumentId) -> bool {
         let places = places(self.hasher.hash_one(id));
         self.tables.iter().zip(places).all(|(table, place)| table[place].load(Ordering::Relaxed) != 0)
@@ -60,7 +62,7 @@ impl Sums {
     }
 }
 
-/// Where a document is in each table.
+/// Returns the place of a document in each table.
 fn places(hash: u64) -> [usize; 2] {
     [hash % N_PLACES, (hash >> 32) % N_PLACES].map(|place| place as usize)
 }
@@ -82,7 +84,7 @@ mod tests {
         assert!(sums.are_even());
         assert!(!documents.iter().any(|document| sums.suspect(&document.id)));
         let row = documents[5].sketch.rows().next().unwrap();
-        // A cell too many; one of another time; one of another document.
+        // A surplus cell; a cell of another time; a cell of another document.
         sums.meet(&documents[1].id, row, 7);
         sums.expect(&documents[2].id, [row].into_iter(), 7);
         sums.meet(&documents[2].id, row, 8);

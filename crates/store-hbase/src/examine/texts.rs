@@ -1,4 +1,5 @@
-//! That each document has the text that it names, and that each text is of one.
+//! Examines texts: each document must have the text that it names, and each text must belong to a
+//! document.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,7 +22,8 @@ type Name = (i64, u64);
 type Texts = BTreeMap<DocumentId, BTreeMap<Name, i64>>;
 
 impl Examination<'_, '_> {
-    /// The texts in a span of rows; `documents` are all that were read there a moment ago.
+    /// Examines the texts in a span of rows; `documents` holds every document that was read there a
+    /// moment ago.
     pub(super) fn texts(&mut self, span: &Span, documents: &[(DocumentId, Stored)]) -> Result<()> {
         let texts = self.texts_in(span)?;
         let known: HashMap<_, _> = documents.iter().map(|(id, stored)| (id, stored)).collect();
@@ -38,7 +40,7 @@ impl Examination<'_, '_> {
         self.orphans(&orphans)
     }
 
-    /// Reads texts, and tells those that are damaged.
+    /// Reads texts, and reports the damaged ones.
     fn texts_in(&mut self, span: &Span) -> Result<Texts> {
         let mut texts = Texts::new();
         let mut left = Some(Span { n_results: documents::TOLD_AT_ONCE, ..span.clone() });
@@ -69,7 +71,8 @@ impl Examination<'_, '_> {
         Ok(texts)
     }
 
-    /// Documents that seemed to lack their texts, looked at again: some may have been replaced or removed.
+    /// Reads the documents that seemed to lack their texts again, and reports each lack that is
+    /// still there: some may have been replaced or removed.
     fn missing(&mut self, ids: &[&DocumentId]) -> Result<()> {
         for ids in ids.chunks(documents::TOLD_AT_ONCE) {
             let now = documents::read_each(self.access, ids.iter().copied())?;
@@ -88,8 +91,9 @@ impl Examination<'_, '_> {
         Ok(())
     }
 
-    /// Texts that seemed to be of no document, looked at again. A young one may be of a writer that has not written its record
-    /// yet, or is about to clean up.
+    /// Reads the texts that seemed to belong to no document again; reports, and deletes, each that
+    /// still has none. A young text may belong to a writer about to write its record, or to clean
+    /// up.
     fn orphans(&mut self, texts: &[(&DocumentId, Name, i64)]) -> Result<()> {
         let now = documents::read_each(self.access, texts.iter().map(|(id, ..)| *id))?;
         let nowhere = Stored::default();
@@ -118,12 +122,13 @@ impl Examination<'_, '_> {
     }
 }
 
-/// The name of a document's text, where it has one.
+/// Returns the name of a document's text, if the document has one.
 fn text_of(record: &super::Record) -> Option<Name> {
     record.text.map(|digest| (record.timestamp, digest))
 }
 
-/// Whether a text is of what is there of a document, or would be by another clock, or of a claim that may still become that.
+/// Returns true if a text belongs to the live version of a document, to an expired one (another
+/// clock may see it as live), or to a pending claim.
 fn is_of(name: Name, stored: &Stored) -> bool {
     let there = stored.live.iter().chain(&stored.expired).filter_map(text_of);
     let claimed = pending(stored).and_then(|claim| claim.text.map(|digest| (claim.timestamp, digest)));

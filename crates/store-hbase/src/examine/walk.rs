@@ -1,4 +1,5 @@
-//! Going through a table in parts, side by side: while one page is looked at, others are on their way.
+//! Walks through a table in parts, side by side: while one page is examined, others are on their
+//! way.
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -11,19 +12,21 @@ use super::super::layout::{DOCUMENT_FAMILY, DOCUMENTS_END, INDEX_FAMILY};
 use super::super::rows::{LONG_PAGE_RESULTS, Row, Span, Table};
 use super::{Access, Examination};
 
-/// How many parts are read at once: each is a page in memory, of a megabyte or two.
+/// The number of parts read at once: each holds a page in memory, of a megabyte or two.
 const N_LANES: usize = 8;
 
-/// How many parts the index has: enough that lanes end at about the same time.
+/// The number of parts of the index: enough for lanes to end at about the same time.
 const N_PARTS: u32 = 64;
 
-/// What opens the index: each page has its own, which knows what has expired by then.
+/// Opens the index. Each page is examined with its own `Access`, whose horizon is that of its own
+/// time.
 pub(super) type Open<'a> = &'a (dyn Fn() -> Result<Access<'a>> + Sync);
 
-/// What is done with a page of a span.
+/// Examines a page of a span.
 type Look<'l> = &'l (dyn Fn(&mut Examination<'_, '_>, &Span, Vec<Row>) -> Result<()> + Sync);
 
-/// Reads a table from end to end and hands each page to `look`, on several threads. What they find is reported on this one.
+/// Reads a table from end to end and hands each page to `look`, on several threads. The findings
+/// are reported on the caller's thread.
 pub(super) fn walk(
     open: Open<'_>,
     table: Table,
@@ -45,7 +48,7 @@ pub(super) fn walk(
                 let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).pop();
                 while let Some(part) = next() {
                     if let Err(error) = walk_part(open, table, part, mends, look, &found) {
-                        // Nobody listens once another lane has failed.
+                        // The receiver is gone once another lane has failed.
                         let _ = found.send(Err(error));
                         return;
                     }
@@ -94,7 +97,7 @@ fn walk_part(
     Ok(())
 }
 
-/// The whole index, in parts of about the same size.
+/// Returns spans over the whole index, of about the same size.
 fn index_parts(access: &Access<'_>) -> Result<Vec<Span>> {
     let n_parts = N_PARTS.min(access.kind.n_regions_max());
     let splits = access.kind.splits(n_parts).map_err(|error| {
@@ -105,7 +108,7 @@ fn index_parts(access: &Access<'_>) -> Result<Vec<Span>> {
     Ok(spans(&starts, &[0xff; ROW_KEY_LEN + 1]))
 }
 
-/// All documents, by the first digit of their rows.
+/// Returns spans over all documents, one for each first digit of a row key.
 fn document_parts() -> Vec<Span> {
     let mut starts: Vec<Vec<u8>> = b"0123456789abcdef".iter().map(|digit| vec![*digit]).collect();
     starts[0].clear();

@@ -1,5 +1,5 @@
-//! What the calls do: in what order, what is atomic, what is refused and how. It follows `ThriftHBaseServiceHandler` of
-//! HBase 2.6 and the client below it.
+//! The work of the calls: their order, their atomicity, and their refusals. Follows
+//! `ThriftHBaseServiceHandler` of HBase 2.6 and the client below it.
 
 use std::array::TryFromSliceError;
 use std::collections::BTreeMap;
@@ -11,13 +11,13 @@ use super::handler::Handler;
 use super::store::{self, Change, Missing, Selection, Stamp, View, parse_column};
 use super::{lock, reply};
 
-/// "Now, by the server's clock" in place of a timestamp.
+/// The time of the server's clock, in place of a timestamp.
 pub(super) const LATEST: i64 = i64::MAX;
 
 /// The longest row key.
 const MAX_ROW_BYTES: usize = i16::MAX as usize;
 
-/// What a call says beside its arguments.
+/// The attributes of a call, beside its arguments.
 pub(super) type Attributes = BTreeMap<Text, Text>;
 
 /// The changes of one row.
@@ -35,7 +35,7 @@ impl Handler {
         lock(&self.shared.store).table(table)?.read(row, &view)
     }
 
-    /// A cell, or those of a whole family.
+    /// Returns a cell, or those of a whole family.
     pub(super) fn get(&self, table: &[u8], row: &[u8], column: Text) -> Result<Vec<TCell>> {
         self.call(|_| {
             check_row(row).map_err(|_| reply::internal_error("get"))?;
@@ -61,7 +61,7 @@ impl Handler {
         })
     }
 
-    /// In the order of the request; rows that are not there are left out.
+    /// Returns the rows in the order of the request; missing rows are left out.
     pub(super) fn get_rows(
         &self,
         method: &str,
@@ -88,7 +88,7 @@ impl Handler {
         })
     }
 
-    /// One operation of a region server: atomic on its row.
+    /// Does one operation of a region server: atomic on its row.
     fn change(
         &self,
         table: &[u8],
@@ -101,7 +101,8 @@ impl Handler {
         store.table_mut(table)?.change(row, changes, Stamp { timestamp, ttl_ms })
     }
 
-    /// The deletes of a row first, then its puts: two operations, between which others may come.
+    /// Does the deletes of a row first, then its puts: two operations, between which others may
+    /// come.
     pub(super) fn mutate_row(
         &self,
         table: &[u8],
@@ -126,8 +127,8 @@ impl Handler {
         })
     }
 
-    /// The puts of all rows first, then the deletes of all rows; each row on its own, and a row that fails does not stop
-    /// the others.
+    /// Does the puts of all rows first, then the deletes of all rows; each row on its own, and a
+    /// row that fails does not stop the others.
     pub(super) fn mutate_rows(
         &self,
         method: &str,
@@ -164,7 +165,7 @@ impl Handler {
         })
     }
 
-    /// Puts where the column has the expected value. An empty one also matches a column that is not there.
+    /// Puts where the column has the expected value. An empty value also matches a missing column.
     pub(super) fn check_and_put(
         &self,
         table: &[u8],
@@ -238,14 +239,14 @@ fn check_timestamp(timestamp: i64) -> std::result::Result<(), String> {
     Ok(())
 }
 
-/// The attribute `_ttl`, where there is one.
+/// Reads the attribute `_ttl`, if there is one.
 fn ttl_ms(attributes: &Attributes) -> std::result::Result<Option<i64>, TryFromSliceError> {
     let ttl_ms =
         attributes.get(b"_ttl".as_slice()).map(|bytes| bytes.as_slice().try_into().map(i64::from_be_bytes));
     Ok(ttl_ms.transpose()?.filter(|&ttl_ms| ttl_ms != i64::MAX))
 }
 
-/// Deletes and puts, and how many puts have no qualifier and are left out.
+/// Returns deletes, puts, and the number of puts without a qualifier, which are left out.
 fn split(mutations: Vec<Mutation>) -> (Vec<Change>, Vec<Change>, usize) {
     let (mut deletes, mut puts, mut n_dropped) = (Vec::new(), Vec::new(), 0);
     for mutation in mutations {

@@ -1,8 +1,8 @@
-//! What can be made to go wrong, and which call it hits.
+//! Faults, and the calls that they hit.
 
 use std::time::Duration;
 
-/// Something that goes wrong at one call.
+/// A fault of one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     method: Option<String>,
@@ -10,18 +10,21 @@ pub struct Fault {
     kind: FaultKind,
 }
 
-/// How it goes wrong. Those called `After` do the call's work first.
+/// The kind of a fault. Those called `After` do the call's work first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// An `IOError` with this message that says it may be retried, and nothing done.
+    /// An `IOError` with this message, marked as worth a retry, and nothing done.
     IoError(String),
-    /// An `IOError` with this message that says it may not be retried, and nothing done.
+    /// An `IOError` with this message, marked as not worth a retry, and nothing done.
     DoNotRetry(String),
-    /// The call is executed and then answered with an `IOError`, as when a region server's answer was lost.
+    /// The call is executed and then answered with an `IOError`, as when a region server's answer
+    /// was lost.
     IoErrorAfter(String),
-    /// Of a `mutateRows` only the first rows are written, then an `IOError`: batches are not atomic.
+    /// Only the first rows of a `mutateRows` are written, then an `IOError`: batches are not
+    /// atomic.
     IoErrorAfterRows(usize, String),
-    /// The call is executed this much later, also where the client has gone and made its call anew in the meantime.
+    /// The call is executed this much later, even if the client has left and repeated its call in
+    /// the meantime.
     Delay(Duration),
     /// The connection is closed and nothing done.
     Close,
@@ -29,30 +32,32 @@ pub enum FaultKind {
     CloseAfter,
     /// The call is executed, this many bytes of the reply are sent, and the connection is closed.
     CutAfter(usize),
-    /// The call is executed, these bytes are sent in place of the reply, and the connection stays open.
+    /// The call is executed, these bytes are sent in place of the reply, and the connection stays
+    /// open.
     GarbageAfter(Vec<u8>),
     /// The call is executed and its reply bears another call's sequence number.
     WrongSequenceAfter,
-    /// Nothing is done and nothing ever answered, nor anything else on this connection.
+    /// Nothing is done, and no call on this connection is ever answered again.
     Stall,
-    /// The call is executed; neither it nor anything else on this connection is ever answered.
+    /// The call is executed, and no call on this connection is ever answered again, this one
+    /// included.
     StallAfter,
 }
 
 impl Fault {
-    /// At the next call of any method.
+    /// Returns a fault of the next call of any method.
     #[must_use]
     pub fn any(kind: FaultKind) -> Self {
         Self { method: None, nth: 1, kind }
     }
 
-    /// At the next call of this method, by its Thrift name: `"mutateRowsTs"`.
+    /// Returns a fault of the next call of this method, by its Thrift name: `"mutateRowsTs"`.
     #[must_use]
     pub fn on(method: &str, kind: FaultKind) -> Self {
         Self { method: Some(method.to_owned()), ..Self::any(kind) }
     }
 
-    /// At the n-th matching call from now, the next one being the first.
+    /// Moves the fault to the n-th matching call from now; the next one is the first.
     #[must_use]
     pub fn nth(self, nth: u64) -> Self {
         Self { nth: nth.max(1), ..self }
@@ -76,7 +81,8 @@ impl Faults {
         self.0.clear();
     }
 
-    /// Counts a call, and takes the fault that hits it: of several the first, while the others wait for the next call.
+    /// Counts a call, and takes the fault that hits it: the first of several, while the others wait
+    /// for the next call.
     pub(super) fn hit(&mut self, method: &str) -> Option<FaultKind> {
         let mut hit = None;
         for (at, fault) in self.0.iter_mut().enumerate() {

@@ -1,6 +1,6 @@
 //! The two filters of HBase's filter language that a client of ours may send, joined by `AND`.
 
-/// What a filter lets through.
+/// The cells that pass a filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Filter {
     ranges: Vec<ColumnRange>,
@@ -25,7 +25,7 @@ impl ColumnRange {
 }
 
 impl Filter {
-    /// Reads a filter, or says `None` to what it does not know.
+    /// Reads a filter; returns `None` for an unknown one.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let mut parser = Parser(text);
         let mut filter = Self::default();
@@ -56,7 +56,7 @@ impl Filter {
         }
     }
 
-    /// What is left of a cell's value, or `None` where the cell is left out.
+    /// Returns the value of a cell as it passes, or `None` where the cell is left out.
     pub(super) fn apply(&self, qualifier: &[u8], value: Vec<u8>) -> Option<Vec<u8>> {
         let passes = self.ranges.iter().all(|range| range.contains(qualifier));
         passes.then_some(if self.key_only { Vec::new() } else { value })
@@ -94,7 +94,7 @@ impl<'a> Parser<'a> {
         [true, false].into_iter().find(|value| word.eq_ignore_ascii_case(value.to_string().as_bytes()))
     }
 
-    /// A string in single quotes; two of them stand for one inside.
+    /// Reads a string in single quotes; two of them stand for one inside.
     fn quoted(&mut self) -> Option<Vec<u8>> {
         self.symbol(b"'")?;
         let mut text = Vec::new();

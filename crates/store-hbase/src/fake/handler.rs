@@ -1,4 +1,4 @@
-//! Which calls there are, by the names of the generated code; one handler for a connection.
+//! The calls, by the names of the generated code; one handler for a connection.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -15,11 +15,11 @@ use super::calls::{Attributes, LATEST};
 use super::scanner::Scanner;
 use super::{Shared, lock, reply};
 
-/// An `IOError` that the next call is to answer with.
+/// An `IOError` in answer to the next call.
 pub(super) struct Injected {
     pub(super) message: String,
     pub(super) can_retry: bool,
-    /// How many rows of a batch are executed first; 0 for nothing at all.
+    /// The number of rows of a batch executed first; 0 for none at all.
     pub(super) after_rows: usize,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Handler {
 }
 
 impl Handler {
-    /// Does a call's work, given the most rows of a batch that it may execute, unless an error is injected.
+    /// Does a call's work, given the most rows of a batch to execute, unless an error is injected.
     pub(super) fn call<T>(&self, work: impl FnOnce(usize) -> Result<T>) -> Result<T> {
         let Some(Injected { message, can_retry, after_rows }) = self.injected.take() else {
             return work(usize::MAX);

@@ -1,4 +1,4 @@
-//! What the gateway says: rows in Thrift's form, and errors in the words of HBase 2.6.1.
+//! The replies of the gateway: rows in Thrift's form, and errors in the words of HBase 2.6.1.
 
 use hbase_thrift::hbase::{IOError, IllegalArgument, TCell, TColumn, TRowResult};
 use thrift::{ApplicationError, ApplicationErrorKind, Error};
@@ -9,7 +9,7 @@ pub(super) fn cell(cell: Cell) -> TCell {
     TCell::new(cell.value, cell.timestamp)
 }
 
-/// A row with its columns in a map or, `sorted`, in a list.
+/// Returns a row with its columns in a map or, `sorted`, in a list.
 pub(super) fn row_result(row: Vec<u8>, cells: Vec<Cell>, sorted: bool) -> TRowResult {
     let columns = cells.into_iter().map(|found| (found.column(), cell(found)));
     if sorted {
@@ -28,13 +28,13 @@ pub(super) fn illegal_argument(message: impl Into<String>) -> Error {
     IllegalArgument::new(message.into()).into()
 }
 
-/// What Thrift makes of a Java exception that the handler did not expect.
+/// Returns Thrift's error for a Java exception that the handler did not expect.
 pub(super) fn internal_error(method: &str) -> Error {
     let message = format!("Internal error processing {method}");
     ApplicationError::new(ApplicationErrorKind::InternalError, message).into()
 }
 
-/// The answer to a call that made one request of a region server.
+/// Returns the answer to a call that made one request of a region server.
 pub(super) fn missing(table: &[u8], missing: &Missing) -> Error {
     let (class, sentence) = words(table, missing);
     let message = match missing {
@@ -45,8 +45,8 @@ pub(super) fn missing(table: &[u8], missing: &Missing) -> Error {
     io_error(format!("{message}\n\tat org.apache.hadoop.hbase.Fake(Fake.java:1)\n"), false)
 }
 
-/// The answer to a batch of which some actions failed. It counts as retryable, and does not name the class where the
-/// table is missing.
+/// Returns the answer to a batch of which some actions failed. It counts as retryable, and does not
+/// name the class where the table is missing.
 pub(super) fn failed_batch(table: &[u8], missing: &Missing, n_failed: usize) -> Error {
     let (class, sentence) = words(table, missing);
     let cause = match missing {

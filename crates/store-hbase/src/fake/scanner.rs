@@ -1,4 +1,5 @@
-//! Open scanners. They belong to the gateway and not to a connection: one that nobody closes stays.
+//! Open scanners. They belong to the gateway and not to a connection: one that is never closed
+//! stays.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -35,18 +36,19 @@ impl Scanners {
         self.open.len()
     }
 
-    /// As the real gateway does with scanners that were left alone for two minutes; it goes on counting ids.
+    /// Forgets all scanners, as the real gateway does after two minutes without use; ids go on from
+    /// the last.
     pub(super) fn expire(&mut self) {
         self.open.clear();
     }
 }
 
-/// A scan under way. It reads a region when it comes to it: what it returns of one region is of one moment, and of the
-/// next region of a later one.
+/// A scan under way. It reads a region when it comes to it: the results of one region are of one
+/// moment, and those of the next region of a later one.
 #[derive(Debug)]
 pub(super) struct Scanner {
     pub(super) table: Vec<u8>,
-    /// Where the next region begins, until there is none.
+    /// The beginning of the next region, `None` after the last.
     next: Option<Vec<u8>>,
     stop: Vec<u8>,
     selection: Selection,
@@ -57,7 +59,7 @@ pub(super) struct Scanner {
 }
 
 impl Scanner {
-    /// `None` for a filter that is not known. Whether table and families are there comes out at the first read.
+    /// Returns `None` for an unknown filter. A missing table or family shows at the first read.
     pub(super) fn new(table: Vec<u8>, scan: TScan) -> Option<Self> {
         let filter = match scan.filter_string {
             Some(text) => Filter::parse(&text)?,
@@ -81,7 +83,7 @@ impl Scanner {
         })
     }
 
-    /// The next results, at most `n`: rows, or pieces of rows where there is a batch size.
+    /// Returns the next results, at most `n`: rows, or pieces of rows where there is a batch size.
     pub(super) fn next(&mut self, store: &Store, n: usize, now: i64) -> Result<Vec<TRowResult>, Missing> {
         while self.results.len() < n {
             let Some(start) = self.next.clone() else { break };

@@ -20,11 +20,11 @@ use super::faults::FaultKind;
 use super::handler::{Handler, Injected};
 use super::{Shared, lock};
 
-/// How long a connection that a fault closes still reads. Closing with unread requests resets the connection, and a
-/// reset can overtake what was sent before.
+/// The time for which a connection still reads after a fault has closed it. Closing with unread
+/// requests resets the connection, and a reset can overtake the bytes sent before.
 const LINGER: Duration = Duration::from_millis(200);
 
-/// The connections that are open, and what they all have to know.
+/// The open connections, and the state that they share.
 #[derive(Default)]
 pub(super) struct Connections {
     state: Mutex<State>,
@@ -94,7 +94,7 @@ impl Connections {
         self.changed.notify_all();
     }
 
-    /// Waits, and says whether the gateway still runs then.
+    /// Waits; returns true if the gateway still runs afterwards.
     fn delay(&self, delay: Duration) -> bool {
         let state = self.state();
         let waited = self.changed.wait_timeout_while(state, delay, |state| !state.is_stopping);
@@ -132,7 +132,8 @@ impl Listener {
             }
             shared.connections.changed.notify_all();
         }
-        // Wakes the thread that accepts; it has seen the flag by then, or sees it at this connection.
+        // Wakes the thread that accepts, which has seen the flag by then, or sees it at this
+        // connection.
         drop(TcpStream::connect(self.address));
         drop(self.thread.join());
         let threads = std::mem::take(&mut shared.connections.state().threads);
@@ -208,9 +209,9 @@ fn serve(shared: &Arc<Shared>, id: u64, stream: &TcpStream) -> thrift::Result<()
             &mut TStoredInputProtocol::new(&mut input, message),
             &mut TBinaryOutputProtocol::new(&mut reply, true),
         )?;
-        // A method that takes no error leaves it; it must not hit the next call.
+        // A method that takes no error leaves the error unused; it must not hit the next call.
         injected.set(None);
-        // Idle from before the reply on, so that a client that has it finds the connection so.
+        // Idle before the reply is sent: a client that has the reply finds the connection idle.
         if let Some(connection) = shared.connections.state().open.get_mut(&id) {
             connection.is_idle = true;
         }
@@ -228,7 +229,7 @@ fn serve(shared: &Arc<Shared>, id: u64, stream: &TcpStream) -> thrift::Result<()
     }
 }
 
-/// The error that a fault makes the handler answer with.
+/// Returns the error that a fault makes the handler answer with.
 fn injection(fault: Option<&FaultKind>) -> Option<Injected> {
     let (message, can_retry, after_rows) = match fault? {
         FaultKind::IoError(message) => (message, true, 0),
@@ -240,7 +241,7 @@ fn injection(fault: Option<&FaultKind>) -> Option<Injected> {
     Some(Injected { message: message.clone(), can_retry, after_rows })
 }
 
-/// Takes what comes and answers nothing, until the client or the gateway closes.
+/// Reads on and answers nothing, until the client or the gateway closes.
 fn stall(mut stream: &TcpStream) -> thrift::Result<()> {
     stream.set_read_timeout(None)?;
     io::copy(&mut stream, &mut io::sink())?;

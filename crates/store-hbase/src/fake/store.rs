@@ -1,12 +1,13 @@
-//! Cells as a region server keeps them: every version and every delete marker, until a major compaction.
+//! Cells as a region server keeps them: every version and every delete marker, until a major
+//! compaction.
 //!
-//! Nothing here knows Thrift, sockets or clocks: callers pass the time.
+//! Independent of Thrift, sockets and clocks: callers pass the time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use hbase_thrift::hbase::ColumnDescriptor;
 
-/// What a caller asked for and is not there.
+/// The missing part of a request.
 #[derive(Debug)]
 pub(super) enum Missing {
     Table,
@@ -31,7 +32,7 @@ impl Cell {
 /// A row and its visible cells.
 pub(super) type RowCells = (Vec<u8>, Vec<Cell>);
 
-/// When something was written and how long it lives.
+/// The time of a write, and the life of the written cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stamp {
     pub(super) timestamp: i64,
@@ -39,13 +40,14 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// A time to live counts from the cell's timestamp, whenever it was written; the sum wraps, as it does in Java.
+    /// Returns true while the cell lives: its time to live counts from its timestamp, not from the
+    /// write; the sum wraps, as it does in Java.
     fn is_live(self, now: i64) -> bool {
         self.ttl_ms.is_none_or(|ttl_ms| self.timestamp.wrapping_add(ttl_ms) >= now)
     }
 }
 
-/// `family` or `family:qualifier`, where `family:` has the empty qualifier.
+/// Splits `family` or `family:qualifier`; `family:` has the empty qualifier.
 pub(super) fn parse_column(column: &[u8]) -> (Vec<u8>, Option<Vec<u8>>) {
     match column.iter().position(|&byte| byte == b':') {
         Some(at) => (column[..at].to_vec(), Some(column[at + 1..].to_vec())),
@@ -53,13 +55,13 @@ pub(super) fn parse_column(column: &[u8]) -> (Vec<u8>, Option<Vec<u8>>) {
     }
 }
 
-/// Which columns a reader wants; none named means all.
+/// The columns that a reader wants; none named means all.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selection(BTreeMap<Vec<u8>, Option<BTreeSet<Vec<u8>>>>);
 
 impl Selection {
-    /// The order counts, as in `Get` and `Scan`: a family widens what its columns before it chose, and a column narrows
-    /// the family before it.
+    /// Reads columns in their order, as `Get` and `Scan` do: a family widens the choice of its
+    /// columns before it, and a column narrows the family before it.
     pub(super) fn new(columns: &[Vec<u8>]) -> Self {
         let mut families: BTreeMap<_, Option<BTreeSet<_>>> = BTreeMap::new();
         for column in columns {
@@ -84,14 +86,16 @@ impl Selection {
     }
 }
 
-/// What a reader sees: columns, timestamps below one, and which cells have outlived their time.
+/// The view of a reader: columns, timestamps below `before`, and the time by which cells have
+/// expired.
 pub(super) struct View<'a> {
     pub(super) selection: &'a Selection,
     pub(super) before: i64,
     pub(super) now: i64,
 }
 
-/// A put, or a marker that deletes every put with its timestamp or an older one, whichever came first.
+/// A put, or a marker that deletes every put with an equal or older timestamp, in any order of
+/// writing.
 #[derive(Debug)]
 struct Version {
     stamp: Stamp,
@@ -108,7 +112,7 @@ struct Row {
 }
 
 impl Row {
-    /// The newest timestamp that a marker for this column hides.
+    /// Returns the newest timestamp that a marker for this column hides.
     fn hidden_up_to(&self, family: &[u8], versions: &[Version], now: i64) -> Option<i64> {
         let of_column =
             versions.iter().filter(|version| version.value.is_none()).map(|version| version.stamp);
@@ -116,8 +120,8 @@ impl Row {
         of_column.chain(of_family).filter(|marker| marker.is_live(now)).map(|marker| marker.timestamp).max()
     }
 
-    /// The place of the version that a reader gets: of those alive and not hidden the newest, and of equally new ones
-    /// the last written.
+    /// Returns the place of the version that a reader gets: the newest of those alive and not
+    /// hidden, and among equally new ones the last written.
     fn visible(&self, family: &[u8], versions: &[Version], before: i64, now: i64) -> Option<usize> {
         let hidden_up_to = self.hidden_up_to(family, versions, now);
         let found = versions.iter().enumerate().filter(|(_, Version { stamp, value, .. })| {
@@ -144,7 +148,7 @@ impl Row {
     }
 }
 
-/// What a mutation of one row does.
+/// A change within a mutation of one row.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
     Put { family: Vec<u8>, qualifier: Vec<u8>, value: Vec<u8> },
@@ -176,7 +180,7 @@ impl Table {
         selection.0.keys().try_for_each(|family| self.check_family(family))
     }
 
-    /// All changes of a row, or none where a family is missing.
+    /// Makes all changes of a row, or none where a family is missing.
     pub(super) fn change(&mut self, row: &[u8], changes: &[Change], stamp: Stamp) -> Result<(), Missing> {
         changes.iter().try_for_each(|change| self.check_family(change.family()))?;
         let families = &self.families;
@@ -205,14 +209,14 @@ impl Table {
         Ok(())
     }
 
-    /// The visible cells of a row; none for a row that is not there.
+    /// Returns the visible cells of a row; none for a missing row.
     pub(super) fn read(&self, row: &[u8], view: &View<'_>) -> Result<Vec<Cell>, Missing> {
         self.check_selection(view.selection)?;
         Ok(self.rows.get(row).map(|row| row.read(view)).unwrap_or_default())
     }
 
-    /// The rows from `start` that are before `stop` (empty: no end) and in the same region as `start`, where they have
-    /// visible cells, and the next region's first row, where it has one.
+    /// Returns the rows with visible cells from `start` to before `stop` (empty: no end) in the
+    /// region of `start`, and the next region's first row, if there is one.
     pub(super) fn scan_region(
         &self,
         start: &[u8],
@@ -230,14 +234,14 @@ impl Table {
         Ok((rows.filter(|(_, cells)| !cells.is_empty()).collect(), next_region))
     }
 
-    /// All rows with visible cells.
+    /// Returns all rows with visible cells.
     pub(super) fn scan_all(&self, view: &View<'_>) -> Vec<RowCells> {
         let rows = self.rows.iter().map(|(row, contents)| (row.clone(), contents.read(view)));
         rows.filter(|(_, cells)| !cells.is_empty()).collect()
     }
 
-    /// Writes to disk what is in memory: of each column the newest version that is alive, and markers. What that hides on
-    /// disk stays there.
+    /// Writes the memory to disk: the newest live version of each column, and markers. Versions on
+    /// disk that they hide stay there.
     fn flush(&mut self, now: i64) {
         for versions in self.rows.values_mut().flat_map(|row| row.columns.values_mut()) {
             let in_memory =
@@ -252,7 +256,8 @@ impl Table {
         }
     }
 
-    /// Forgets what nobody can see any more: the dead, the hidden, all but the newest version, and every marker.
+    /// Forgets all that no reader can see any more: the dead, the hidden, all but the newest
+    /// version, and every marker.
     fn compact(&mut self, now: i64) {
         for row in self.rows.values_mut() {
             let mut kept = BTreeMap::new();
@@ -277,7 +282,7 @@ impl Table {
         self.rows.remove(row).is_some()
     }
 
-    /// Versions and markers, whether anybody sees them or not.
+    /// Returns the number of versions and markers, visible or not.
     pub(super) fn n_stored(&self) -> usize {
         let rows = self.rows.values();
         rows.map(|row| {
@@ -287,7 +292,7 @@ impl Table {
         .sum()
     }
 
-    /// First row and end of each region; an empty end is none.
+    /// Returns the first row and the end of each region; an empty end is none.
     pub(super) fn regions(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
         let starts = [Vec::new()].into_iter().chain(self.splits.iter().cloned());
         let ends = self.splits.iter().cloned().chain([Vec::new()]);

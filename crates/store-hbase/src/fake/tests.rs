@@ -1,5 +1,5 @@
-//! The fake seen by the crate's own client. That a real gateway does the same was found by asking one; what is said here
-//! about cells and scans is what it answered.
+//! The fake, through the crate's own client. The expected cells and scans are the answers of a real
+//! gateway.
 
 mod cells;
 mod connections;
@@ -24,10 +24,11 @@ type Client = HbaseSyncClient<
     TBinaryOutputProtocol<TBufferedWriteTransport<TcpStream>>,
 >;
 
-/// Long enough for everything that happens, so that what does not happen fails a test and does not hang it.
+/// Long enough for all that happens: an event that never comes fails a test instead of hanging it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A gateway whose clock stands at 1,000,000, with the table `t` of the families `d` and `e`.
+/// Starts a gateway whose clock stands at 1,000,000, with the table `t` of the families `d` and
+/// `e`.
 fn gateway() -> FakeGateway {
     let gateway = FakeGateway::start();
     gateway.set_clock_ms(1_000_000);
@@ -76,7 +77,7 @@ fn scan() -> TScan {
     TScan::new(None, None, None, None, None, None, None, None, None, None)
 }
 
-/// `value@timestamp` of a column, or nothing.
+/// Returns `value@timestamp` of a column, or nothing.
 fn get(client: &mut Client, row: &str, column: &str) -> String {
     shown_cells(&client.get(b("t"), b(row), b(column), none()).unwrap())
 }
@@ -89,7 +90,7 @@ fn shown_cells(cells: &[TCell]) -> String {
     cells.collect::<Vec<_>>().join(" ")
 }
 
-/// `row[column=value@timestamp …]` for each result.
+/// Shows `row[column=value@timestamp …]` for each result.
 fn shown(results: &[TRowResult]) -> String {
     let results = results.iter().map(|result| {
         assert_eq!(result.sorted_columns, None);
@@ -102,7 +103,7 @@ fn shown(results: &[TRowResult]) -> String {
     results.collect::<Vec<_>>().join(" ")
 }
 
-/// The message of an `IOError`, and whether it says that a retry may help.
+/// Returns the message of an `IOError`, and true if it says that a retry may help.
 fn io_error<T: std::fmt::Debug>(result: thrift::Result<T>) -> (String, bool) {
     match result {
         Err(thrift::Error::User(error)) => {
@@ -122,7 +123,7 @@ fn illegal_argument<T: std::fmt::Debug>(result: thrift::Result<T>) -> String {
     }
 }
 
-/// What a Java exception that nobody expected looks like from here.
+/// Returns the message that the client gets for an unexpected Java exception.
 fn internal_error<T: std::fmt::Debug>(result: thrift::Result<T>) -> String {
     match result {
         Err(thrift::Error::Application(error)) => {

@@ -5,8 +5,8 @@ use index::{Result, SketchKind};
 
 use super::{More, damaged, more_words, parse_more, parse_simhash, simhash_word};
 
-/// Words for people who look into the table: state, simhash, timestamp, whose it is, until when, and what is not as
-/// usual. Compare-and-set compares these very bytes.
+/// Writes the claim as words, legible in the HBase shell: state, simhash, timestamp, ticket,
+/// deadline, and the optional words. Compare-and-set compares these very bytes.
 pub(crate) fn encode_claim(claim: &Claim, kind: &SketchKind) -> Vec<u8> {
     let Claim { state, sketch, source, text, timestamp, ticket, deadline, expires } = claim;
     let Ticket { time, owner, number } = ticket;
@@ -17,7 +17,7 @@ pub(crate) fn encode_claim(claim: &Claim, kind: &SketchKind) -> Vec<u8> {
         .into_bytes()
 }
 
-/// Reads stored words back; exactly what [`encode_claim`] writes.
+/// Reads stored words back; accepts exactly the output of [`encode_claim`].
 pub(crate) fn decode_claim(bytes: &[u8], kind: &SketchKind) -> Result<Claim> {
     let claim = std::str::from_utf8(bytes).ok().and_then(|words| parse(words, kind));
     claim
@@ -113,7 +113,7 @@ mod tests {
         }
     }
 
-    /// As in a record.
+    /// The optional words are the same as in a record.
     #[test]
     fn golden_with_a_signature() {
         let kind = SketchKind::default().of_profile(index::Profile::Full).unwrap();

@@ -1,26 +1,30 @@
-//! The cell of a text: one for each version of a document, named by the version's timestamp and a digest of the text.
+//! The cell of a text: one for each version of a document, named by the version's timestamp and a
+//! digest of the text.
 
 use index::{Error, ErrorKind, Result, Text};
 use sha2::{Digest, Sha256};
 
 use super::damaged;
 
-/// The family of the documents' texts, which searches read only for pairs that are worth a count.
+/// The family of the documents' texts, which searches read only for pairs worth a count.
 pub(crate) const TEXT_FAMILY: u8 = b't';
 
-/// All columns of that family.
+/// All columns of `TEXT_FAMILY`.
 pub(crate) const TEXT_COLUMNS: &[u8] = b"t";
 
-/// The first byte of a cell: Zstandard of the text comes after it.
+/// The first byte of a cell, before the text in Zstandard.
 const ZSTD: u8 = 1;
 
-/// Zstandard's own default: smaller by a tenth than what the quickest levels give, at 100 MB/s and more.
+/// Zstandard's own default: output smaller by a tenth than at the quickest levels, at 100 MB/s and
+/// more.
 const LEVEL: i32 = 3;
 
-/// A longer text is not kept, in bytes: HBase refuses cells of more than 10 MB, and an estimate decides then.
+/// The longest text that is kept, in bytes: HBase refuses cells of more than 10 MB. Pairs with a
+/// longer text are estimated.
 pub(crate) const TEXT_BYTES_MAX: usize = 8 << 20;
 
-/// The digest by which a record or a claim names its text: 64 bits of SHA-256, big-endian. `None` for one that is not kept.
+/// Returns the digest by which a record or a claim names its text: 64 bits of SHA-256, big-endian.
+/// `None` for a text that is too long to keep.
 pub(crate) fn digest(text: &Text) -> Option<u64> {
     (text.len() <= TEXT_BYTES_MAX).then(|| digest_of(text.as_bytes()))
 }
@@ -30,42 +34,43 @@ fn digest_of(text: &[u8]) -> u64 {
     digest.iter().take(8).fold(0, |digest, byte| digest << 8 | u64::from(*byte))
 }
 
-/// The word for a digest in records, claims and columns.
+/// Returns the word for a digest in records, claims and columns.
 pub(crate) fn digest_word(digest: u64) -> String {
     format!("{digest:016x}")
 }
 
-/// Reads it back.
+/// Reads the word of a digest.
 pub(crate) fn parse_digest(word: &str) -> Option<u64> {
     let digest = u64::from_str_radix(word, 16).ok()?;
     (digest_word(digest) == word).then_some(digest)
 }
 
-/// The qualifier of a version's text. Versions never share a cell, so one can go and leave the others.
+/// Returns the qualifier of a version's text. Versions never share a cell: one can be deleted
+/// without the others.
 pub(crate) fn text_qualifier(timestamp: i64, digest: u64) -> Vec<u8> {
     format!("{timestamp}.{}", digest_word(digest)).into_bytes()
 }
 
-/// Family, a colon, qualifier.
+/// Returns the column of a version's text: family, a colon, qualifier.
 pub(crate) fn text_column(timestamp: i64, digest: u64) -> Vec<u8> {
     [TEXT_COLUMNS, b":", &text_qualifier(timestamp, digest)].concat()
 }
 
-/// The timestamp and the digest in the qualifier of a text.
+/// Reads the timestamp and the digest in the qualifier of a text.
 pub(crate) fn decode_text_qualifier(qualifier: &[u8]) -> Option<(i64, u64)> {
     let (timestamp, digest) = std::str::from_utf8(qualifier).ok()?.split_once('.')?;
     let found = (timestamp.parse().ok()?, parse_digest(digest)?);
     (text_qualifier(found.0, found.1) == qualifier).then_some(found)
 }
 
-/// The value of a cell.
+/// Returns the value of a text's cell.
 pub(crate) fn encode_text(text: &Text) -> Result<Vec<u8>> {
     let compressed = zstd::bulk::compress(text.as_bytes(), LEVEL)
         .map_err(|error| Error::new(ErrorKind::Internal, "a text cannot be compressed").caused_by(error))?;
     Ok([&[ZSTD], &compressed[..]].concat())
 }
 
-/// Reads a text back; exactly the one that the digest was made of.
+/// Reads a text back; accepts only the text of this digest.
 pub(crate) fn decode_text(qualifier: &[u8], value: &[u8], digest: u64) -> Result<Text> {
     let text = match value {
         [ZSTD, compressed @ ..] => zstd::bulk::decompress(compressed, capacity(compressed)).ok(),
@@ -77,7 +82,8 @@ pub(crate) fn decode_text(qualifier: &[u8], value: &[u8], digest: u64) -> Result
         .ok_or_else(|| damaged("the column", qualifier, "is not the text that its document names"))
 }
 
-/// The bytes that a frame says it unfolds to, of which nobody has written more than this.
+/// Returns the length to which a frame says it decompresses, at most `TEXT_BYTES_MAX`: no longer
+/// text is ever written.
 fn capacity(compressed: &[u8]) -> usize {
     let said = zstd::zstd_safe::get_frame_content_size(compressed).ok().flatten();
     said.and_then(|said| usize::try_from(said).ok()).unwrap_or(TEXT_BYTES_MAX).min(TEXT_BYTES_MAX)
@@ -123,7 +129,7 @@ mod tests {
         }
     }
 
-    /// In a record and in a claim the digest of the text is one more word, before the source.
+    /// In a record and in a claim, the digest of the text is one more word, before the source.
     #[test]
     fn golden_words() {
         let kind = SketchKind::default();

@@ -1,4 +1,4 @@
-//! Calls, sent over as many connections as there are to be had.
+//! Sends calls over as many connections as are to be had.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use index::Result;
 
 use super::{Attempt, Call, FailureOf, Lanes, Plan, Until};
 
-/// Calls that are to be done, in any order.
+/// Calls to be done, in any order.
 pub(crate) struct Dispatch<'a, L, C> {
     lanes: &'a L,
     queue: VecDeque<C>,
@@ -15,19 +15,19 @@ pub(crate) struct Dispatch<'a, L, C> {
 }
 
 impl<'a, L: Lanes<C>, C: Call> Dispatch<'a, L, C> {
-    /// `done` gets each call once it is done. An error of it ends the plan.
+    /// `done` gets each call once it is done. An error of `done` ends the plan.
     pub(crate) fn new(lanes: &'a L, calls: Vec<C>, done: &'a mut dyn FnMut(C) -> Result<()>) -> Self {
         Self { lanes, queue: calls.into(), n_done: 0, done }
     }
 
-    /// Back to the beginning of the queue.
+    /// Puts the calls in place of a failed one at the beginning of the queue.
     fn put_back(&mut self, call: C, failure: &FailureOf<C>) {
         for call in self.lanes.again(call, failure).into_iter().rev() {
             self.queue.push_front(call);
         }
     }
 
-    /// The next call that can go over a connection that is there.
+    /// Takes the next call that can go over `lane`.
     fn next_for(&mut self, lane: &L::Lane<'a>) -> Option<C> {
         let at = self.queue.iter().position(|call| self.lanes.serves(lane, call))?;
         self.queue.remove(at)
@@ -49,8 +49,9 @@ impl<'a, L: Lanes<C>, C: Call> Plan for Dispatch<'a, L, C> {
         self.lanes.has_connected()
     }
 
-    /// Until there are none or one fails; what failed goes back into the queue. On failure the calls that are under way
-    /// are finished, because the server would keep what they have opened.
+    /// Does calls until none are left or one fails; a failed call goes back into the queue. On
+    /// failure the calls under way are finished, because the server would keep the scanners that
+    /// they have opened.
     fn attempt(&mut self, until: Until) -> Result<Attempt<FailureOf<C>>> {
         let Some(first) = self.queue.front() else { return Ok(Attempt::Went) };
         let first = match self.lanes.take(first, until) {

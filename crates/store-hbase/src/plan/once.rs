@@ -1,14 +1,14 @@
-//! A call that is not harmless to repeat: a second one would meet what the first has done.
+//! A call that must not be repeated: a second one would meet the effect of the first.
 
 use super::{Call, FailureOf};
 
-/// A call that can say what became of it without being sent again.
+/// A call that can find out its own outcome without being sent again.
 pub(crate) trait Resolve: Call {
-    /// Takes what was not answered for unknown, and writes what is still to be asked.
+    /// Counts unanswered requests as unknown, and writes the requests that are still needed.
     fn resolve(&mut self, connection: &mut Self::Connection) -> Result<(), FailureOf<Self>>;
 }
 
-/// Sends a call once. Where it has to start again, it is resolved.
+/// Sends a call once. Where the call has to start again, it is resolved.
 pub(crate) struct Once<C> {
     pub(crate) call: C,
     is_sent: bool,
@@ -24,7 +24,7 @@ impl<C: Resolve> Call for Once<C> {
     type Connection = C::Connection;
 
     fn start(&mut self, connection: &mut C::Connection) -> Result<(), FailureOf<C>> {
-        // Also where only a part of it could be written: that part may have arrived.
+        // Also if only a part of the call could be written: the part may have arrived.
         if std::mem::replace(&mut self.is_sent, true) {
             self.call.resolve(connection)
         } else {

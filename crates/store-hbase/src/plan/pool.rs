@@ -1,4 +1,4 @@
-//! The connections to one server: at most so many, used again while they are clean and young.
+//! The connections to one server: a bounded number, used again while they are clean and young.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,8 @@ use super::{Call, Connection, Exhausted, FailureOf, Lanes, Options, Timeouts, Un
 pub(crate) struct Pool<C: Connection> {
     address: C::Address,
     timeouts: Timeouts,
-    /// For the first reply of all: a server of another kind should not be waited for as long as a busy one.
+    /// The longest wait for the first reply of all: a server of another kind is not given as long
+    /// as a busy one.
     first_reply: Duration,
     n_max: usize,
     state: Mutex<State<C>>,
@@ -20,13 +21,14 @@ pub(crate) struct Pool<C: Connection> {
 }
 
 struct State<C> {
-    /// Each since when. The one used last is on top, so that those not needed grow old.
+    /// Idle connections, each with the time of its return. The one used last is on top; unneeded
+    /// ones grow old.
     idle: Vec<(C, Instant)>,
-    /// Idle or in use.
+    /// The number of connections, idle or in use.
     n_open: usize,
-    /// Whether there has ever been a connection.
+    /// True once there has been a connection.
     has_connected: bool,
-    /// Whether there has ever been a reply.
+    /// True once there has been a reply.
     has_answered: bool,
 }
 
@@ -49,13 +51,14 @@ impl<C: Connection> Pool<C> {
         ConnectionCounts { n_max: self.n_max, n_open: *n_open, n_in_use: n_open - idle.len() }
     }
 
-    /// An idle connection that the server has not closed yet, with this timeout for replies; closes those that are too old.
+    /// Takes an idle connection that the server has not closed yet, and sets its timeout for
+    /// replies; closes those that are too old.
     fn youngest(&self, state: &mut State<C>, reply: Duration) -> Option<C> {
         let n_old = state.idle.iter().take_while(|(_, since)| since.elapsed() > C::IDLE_MAX).count();
         state.idle.drain(..n_old);
         state.n_open -= n_old;
-        // A server that was started again has closed them all: to find that out by asking would be a failure and a
-        // pause for each.
+        // A restarted server has closed all connections: to find out by a request would be a
+        // failure and a pause for each.
         while let Some((mut connection, _)) = state.idle.pop() {
             let is_set = reply >= self.timeouts.reply || connection.set_reply_timeout(reply).is_ok();
             if connection.is_quiet() && is_set {
@@ -66,7 +69,8 @@ impl<C: Connection> Pool<C> {
         None
     }
 
-    /// A new connection; its place is taken before the wait for it, which no other caller has to share.
+    /// Opens a new connection. Its place is taken before the wait for the server, in which no other
+    /// caller has to share.
     fn connect(
         &self,
         mut state: MutexGuard<'_, State<C>>,
@@ -82,7 +86,8 @@ impl<C: Connection> Pool<C> {
         Ok(pooled)
     }
 
-    /// Nothing in here panics while it holds the lock.
+    /// Locks the state; a poisoned lock is taken as well, because no code panics while it holds the
+    /// lock.
     fn state(&self) -> MutexGuard<'_, State<C>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -130,8 +135,8 @@ impl<C: Call> Lanes<C> for Pool<C::Connection> {
     }
 }
 
-/// A connection on loan. It goes back if it is clean, and is closed if a reply is still to come on it, which the next
-/// user would take for its own.
+/// A connection on loan. A clean one goes back to the pool. One with a reply still due is closed:
+/// the next user would take the reply for its own.
 pub(crate) struct Pooled<'a, C: Connection> {
     pool: &'a Pool<C>,
     connection: Option<C>,

@@ -1,4 +1,5 @@
-//! A plan is gone on with until it is done or there is no hope: pauses, patience, and what an error says in the end.
+//! Attempts a plan until it is done or hopeless: pauses, patience, and the wording of the final
+//! error.
 
 use std::hash::{BuildHasher, RandomState};
 use std::thread;
@@ -10,13 +11,13 @@ use index::{Error, ErrorKind, Result};
 use super::{Attempt, Failure, LAST_TRY, Meaning, Options, Plan, Server, Until};
 use crate::rows::TableNames;
 
-/// How often a server may answer with what is no answer, or break down, before it counts as none.
+/// The number of senseless answers, or breakdowns, of a server after which a plan fails.
 const STRANGE_MAX: u32 = 3;
 
 const BACKOFF_MIN: Duration = Duration::from_millis(20);
 const BACKOFF_MAX: Duration = Duration::from_secs(2);
 
-/// How the plans of one store are repeated.
+/// Repeats the plans of one store.
 pub(crate) struct Retry {
     server: Server,
     tables: TableNames,
@@ -70,7 +71,7 @@ impl Retry {
     }
 }
 
-/// How long to go on trying, and when to try next.
+/// The remaining time for attempts, and the pause before the next.
 struct Patience<'a> {
     retry: &'a Retry,
     limit: Duration,
@@ -85,7 +86,7 @@ impl Patience<'_> {
         Until { deadline: self.deadline, is_late: self.since.elapsed() >= LAST_TRY }
     }
 
-    /// Sleeps, if trying again can help and there is time left for it.
+    /// Sleeps, if another attempt can help and there is time left for one.
     fn wait<P: Plan>(&mut self, failure: P::Failure, plan: &P) -> Result<()> {
         let Retry { server, tables, away, .. } = self.retry;
         let progress = || {
@@ -100,7 +101,8 @@ impl Patience<'_> {
         if self.n_strange >= STRANGE_MAX {
             return Err(server.strange(&progress()).caused_by(failure));
         }
-        // Somewhere in its second half, so that callers that failed together do not come back together.
+        // A random part of the pause, at least half: callers that failed together do not come back
+        // together.
         let spread = RandomState::new().hash_one(0) as f64 / u64::MAX as f64;
         let pause = self.pause.mul_f64(1.0 - spread / 2.0);
         // The last try comes at the very end.

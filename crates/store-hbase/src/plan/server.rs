@@ -1,41 +1,43 @@
-//! What a failure means, and how messages speak of a server: the sentences are the same for every transport, which adds
-//! what to look at.
+//! The meaning of failures, and the messages about a server: the sentences are the same for every
+//! transport, which adds the advice.
 
 use index::{Error, ErrorKind};
 
 use crate::rows::TableNames;
 
-/// Why a request failed, in a transport's own terms; shown, it is what the server or the system said, in one line.
+/// The reason why a request failed, in a transport's own terms. Its `Display` is the message of the
+/// server or of the system, in one line.
 pub(crate) trait Failure: std::error::Error + Send + Sync + 'static {
-    /// What it means for the call.
+    /// Returns the meaning of the failure for the call.
     fn means(&self) -> Meaning;
 }
 
-/// What a failed request means for the call.
+/// The meaning of a failed request for its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// A server is away, and will be back.
+    /// A server is away, and is expected back.
     Passing,
-    /// A server answers, and does not have the region: that is on its way to another, or to be split or merged.
+    /// A server answers, and does not have the region: the region is being moved, split or merged.
     Moving,
     /// A server answers, and has too much to do.
     Busy,
-    /// The answer is none, or the server broke down. It may be chance, a few times.
+    /// The answer makes no sense, or the server broke down. A few times, this may be chance.
     Strange,
     /// The server speaks another protocol.
     Foreign,
-    /// A table or a family is not there.
+    /// A table or a family does not exist.
     NoTables,
     /// A table is disabled.
     Disabled,
-    /// The user may not do this.
+    /// The user has no permission.
     Denied,
-    /// HBase says that to try again is no use.
+    /// HBase says that another try is of no use.
     Refused,
 }
 
 impl Meaning {
-    /// Of an exception of HBase's, whose Java class `text` begins with or names.
+    /// Returns the meaning of an exception of HBase; `text` begins with its Java class or names the
+    /// class.
     pub(crate) fn of_exception(text: &str, can_retry: bool) -> Self {
         let names = |classes: &[&str]| classes.iter().any(|class| text.contains(class));
         if names(&["TableNotFoundException", "NoSuchColumnFamilyException", "UnknownNamespace"]) {
@@ -51,7 +53,7 @@ impl Meaning {
         }
     }
 
-    /// Of an exception after which HBase's own clients try again.
+    /// Returns the meaning of an exception after which HBase's own clients try again.
     fn of_passing(names: impl Fn(&[&str]) -> bool) -> Self {
         let moving = [
             "NotServingRegionException",
@@ -80,29 +82,29 @@ impl Meaning {
     }
 }
 
-/// How messages name a server, and what they advise.
+/// The words of messages about a server, and their advice.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     /// `HOST:PORT`.
     pub(crate) address: String,
-    /// What it is to HBase, after "the HBase".
+    /// The role of the server, after "the HBase".
     pub(crate) role: &'static str,
-    /// What it should be, with its article.
+    /// The expected kind of server, with its article.
     pub(crate) kind: &'static str,
-    /// What to do where the user of the transport may not read or write: a sentence.
+    /// The advice where the user of the transport may not read or write: a sentence.
     pub(crate) denied: String,
-    /// How a request reaches HBase, after "a request".
+    /// The route of a request to HBase, after "a request".
     pub(crate) way: String,
-    /// What to look at when it does not answer: a question.
+    /// The advice where the server does not answer: a question.
     pub(crate) away: &'static str,
-    /// When its answers are none: a question.
+    /// The advice where its answers make no sense: a question.
     pub(crate) strange: &'static str,
-    /// When it speaks another protocol: a question.
+    /// The advice where it speaks another protocol: a question.
     pub(crate) foreign: &'static str,
 }
 
 impl Server {
-    /// The error of a failure that trying again does not help.
+    /// Returns the error of a failure that another try does not help.
     pub(crate) fn refusal(&self, meaning: Meaning, tables: &TableNames) -> Option<Error> {
         let Self { address, kind, denied, way, foreign, .. } = self;
         Some(match meaning {
@@ -115,7 +117,8 @@ impl Server {
         })
     }
 
-    /// The error where a call was not done for as long as it is waited for, by what came last.
+    /// Returns the error of a call that was not done within its patience, by the meaning of its
+    /// last failure.
     pub(crate) fn unavailable(&self, meaning: Meaning, tried: &str, tables: &TableNames) -> Error {
         let Self { address, role, away, .. } = self;
         let what = match meaning {
@@ -135,7 +138,7 @@ impl Server {
         Error::new(ErrorKind::Unavailable, what)
     }
 
-    /// The error where its answers are none again and again.
+    /// Returns the error of a server whose answers make no sense again and again.
     pub(crate) fn strange(&self, progress: &str) -> Error {
         let Self { address, kind, strange, .. } = self;
         Error::new(

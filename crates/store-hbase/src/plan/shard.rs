@@ -1,16 +1,16 @@
-//! How a batch is cut into calls.
+//! Cuts a batch into calls.
 
-/// How many items a call gets, so that all connections have work and none has too much at a time.
+/// The number of items of a call: all connections have work, and none has too much at a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shard {
-    /// The fewest, so that little work is not spread over many connections.
+    /// The fewest, to keep a little work on few connections.
     pub(crate) min: usize,
     /// The most.
     pub(crate) max: usize,
 }
 
 impl Shard {
-    /// The parts of a batch, each with the number of its first item.
+    /// Returns the parts of a batch, each with the number of its first item.
     pub(crate) fn parts<T>(self, items: &[T], n_connections: usize) -> impl Iterator<Item = (usize, &[T])> {
         let len = items.len().div_ceil(n_connections).clamp(self.min, self.max);
         (0..).step_by(len).zip(items.chunks(len))

@@ -1,4 +1,4 @@
-//! A TCP connection as requests and replies want it.
+//! A TCP connection set up for requests and replies.
 
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::Timeouts;
 
-/// One socket, whose clones read, write, and look at it.
+/// One socket, whose clones read, write and peek.
 #[derive(Clone, Debug)]
 pub(crate) struct Socket(Arc<TcpStream>);
 
@@ -25,19 +25,19 @@ impl Socket {
     }
 
     fn over(stream: TcpStream, timeouts: Timeouts) -> io::Result<Self> {
-        // A request is many small pieces: with Nagle's algorithm its last one waits for 40 ms.
+        // A request is many small pieces: with Nagle's algorithm the last one waits for 40 ms.
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(timeouts.reply))?;
         stream.set_write_timeout(Some(timeouts.reply))?;
         Ok(Self(Arc::new(stream)))
     }
 
-    /// Changes how long a reply may take.
+    /// Changes the longest wait for a reply.
     pub(crate) fn set_reply_timeout(&self, timeout: Duration) -> io::Result<()> {
         self.0.set_read_timeout(Some(timeout))
     }
 
-    /// Whether the other end has neither closed nor sent anything that was not read.
+    /// Returns true if the other end has neither closed nor sent bytes that were not read.
     pub(crate) fn is_quiet(&self) -> bool {
         let peek = self.0.set_nonblocking(true).and_then(|()| self.0.peek(&mut [0]));
         self.0.set_nonblocking(false).is_ok()

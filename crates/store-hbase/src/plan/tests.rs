@@ -1,4 +1,5 @@
-//! The parts with a transport of two servers in memory: no protocol, no socket, and each row on the server of its region.
+//! The parts with a transport of two servers in memory: no protocol, no socket, and each row on the
+//! server of its region.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -23,14 +24,14 @@ const OPTIONS: Options = Options {
     patience: Duration::from_secs(30),
 };
 
-/// What happens to a call.
+/// The fate of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// It does not arrive.
+    /// The call does not arrive.
     Lost,
-    /// It is done, and its answer does not arrive.
+    /// The call is done, and its answer does not arrive.
     Unanswered,
-    /// It is answered with this, and not done.
+    /// The call is answered with this failure, and not done.
     Says(Meaning),
 }
 
@@ -60,11 +61,11 @@ impl Failure for Failed {
     }
 }
 
-/// What the servers share.
+/// The state that the servers share.
 struct World {
-    /// Which server each row is on.
+    /// The server of each row.
     server_of: Vec<usize>,
-    /// How often each was written.
+    /// The number of writes of each row.
     n_written: Vec<u32>,
     faults: VecDeque<Fault>,
     n_calls: usize,
@@ -100,7 +101,7 @@ impl Connection for Link {
     }
 }
 
-/// Writes rows.
+/// A write of rows.
 struct Write {
     rows: Vec<usize>,
     is_known: bool,
@@ -153,7 +154,7 @@ impl Resolve for Write {
 struct Cluster {
     world: Arc<Mutex<World>>,
     servers: [Pool<Link>; 2],
-    /// Where each row was when it was last looked up.
+    /// The server of each row at the last look-up.
     route: Mutex<Vec<usize>>,
     retry: Retry,
 }
@@ -183,7 +184,7 @@ impl Cluster {
         &self.servers[server]
     }
 
-    /// Writes all rows, and says how many calls that took.
+    /// Writes all rows; returns the number of calls.
     fn write(&self) -> Result<usize> {
         let rows: Vec<_> = (0..N_ROWS).collect();
         let parts = Shard { min: 2, max: 3 }.parts(&rows, OPTIONS.n_connections);
@@ -243,7 +244,7 @@ fn each_call_goes_to_the_server_of_its_rows() {
     assert_eq!(cluster.n_written(), [1; N_ROWS]);
 }
 
-/// The region of the rows 1 to 7 is on another server than was looked up.
+/// The region of the rows 1 to 7 has moved since it was looked up.
 #[test]
 fn a_call_whose_region_has_moved_is_cut_anew() {
     let cluster = Cluster::new(OPTIONS, &[]);
@@ -259,7 +260,8 @@ fn what_passes_is_repeated() {
     let passing = [Fault::Lost, Fault::Says(Meaning::Passing), Fault::Unanswered];
     let cluster = Cluster::new(OPTIONS, &passing);
     assert_eq!(cluster.write().unwrap(), 4 + passing.len());
-    // What was done without an answer is done twice: calls are harmless to repeat, or `Once`.
+    // A call that was done without an answer is done twice: calls are harmless to repeat, or
+    // `Once`.
     assert_eq!(cluster.n_written().iter().sum::<u32>() as usize, N_ROWS + 3);
     let counts: Vec<_> = cluster.servers.iter().map(Pool::counts).collect();
     assert!(counts.iter().all(|counts| counts.n_in_use == 0), "{counts:?}");

@@ -1,4 +1,4 @@
-//! What errors of a cluster mean, and what callers are told.
+//! The meaning of a cluster's errors, and the errors of the store.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use index::{Error, ErrorKind};
 use crate::plan::{Failure, Meaning, Server};
 use crate::rows::TableNames;
 
-/// What a caller of the store is told.
+/// Returns the error for a caller of the store.
 pub(super) fn failed(error: hbase_rpc::Error, server: &Server, tables: &TableNames) -> Error {
     if let hbase_rpc::Error::Tls(_) = &error {
         let servers = &server.address;
@@ -47,7 +47,7 @@ pub(super) fn failed(error: hbase_rpc::Error, server: &Server, tables: &TableNam
     .caused_by(error)
 }
 
-/// Whether a table is there and has no such family.
+/// Returns true if the table exists and lacks the family.
 pub(super) fn is_of_a_family(error: &hbase_rpc::Error) -> bool {
     match error {
         hbase_rpc::Error::Remote(remote) => remote.class.contains("NoSuchColumnFamilyException"),
@@ -56,7 +56,7 @@ pub(super) fn is_of_a_family(error: &hbase_rpc::Error) -> bool {
     }
 }
 
-/// Says once that the cluster is waited for.
+/// Reports, once, that the store waits for the cluster.
 pub(super) struct Watch {
     away: Away,
     servers: String,
@@ -88,7 +88,7 @@ impl hbase_rpc::Watch for Watch {
     }
 }
 
-/// What messages say of a cluster.
+/// Returns the words of messages about a cluster.
 pub(super) fn server(servers: &str, user: &str, principal: Option<&str>) -> Server {
     let denied = match principal {
         None => format!(

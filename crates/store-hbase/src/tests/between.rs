@@ -1,4 +1,4 @@
-//! Rows that let others at the tables after each request of a call.
+//! Rows that let another process act on the tables after each request of a call.
 
 use index::ConnectionCounts;
 use index::backend::Known;
@@ -7,7 +7,7 @@ use super::super::rows::{Cell, MasterWait, Mutations, Rows, Span, Swap, Swapped,
 use super::super::thrift::ThriftRows;
 use super::*;
 
-/// How far the fake's clock runs with each request of somebody who may have to wait.
+/// The advance of the clock with each request of a store that may have to wait.
 pub(super) const PACE_MS: i64 = 1_000;
 
 pub(super) struct Between<F> {
@@ -60,7 +60,7 @@ impl<F: Fn() + Send + Sync> Rows for Between<F> {
     }
 }
 
-/// A store that lets `between` at the place after its `nth` request.
+/// Returns a store that calls `between` with the place after its `nth` request.
 pub(super) fn store_with(
     place: &Arc<Place>,
     nth: i64,
@@ -78,7 +78,8 @@ pub(super) fn store_with(
     HbaseStore::over(Box::new(Between { rows, between }), Clock::new(move || clock.load(Ordering::Relaxed)))
 }
 
-/// A store that time passes for: whoever is waited for cannot go on meanwhile, so his lease has to run out.
+/// Returns a store for which time passes: the owner of a claim cannot go on while it waits, and the
+/// lease has to run out.
 pub(super) fn store_of_the_patient(place: &Place) -> HbaseStore {
     let clock = Arc::clone(&place.clock);
     let rows = ThriftRows::new(place.gateway.address().to_string(), "t", OPTIONS);

@@ -5,7 +5,7 @@ use simhash::{BucketKey, RowKey};
 use super::super::rows::{PAGE_RESULTS, RESULT_CELLS};
 use super::*;
 
-/// The bucket that all documents of these tests lie in, and no other.
+/// The only bucket in which the documents of these tests lie.
 const BUCKET: BucketKey = BucketKey { flag: 1, segment: 7 };
 
 fn sketch_in_bucket(bits: u64) -> Sketch {
@@ -32,13 +32,14 @@ fn fill(place: &Place, rows: &[(u64, Vec<String>)]) {
     }
 }
 
-/// Rows of one cell each, far from the query.
+/// Returns rows of one cell each, far from the query.
 fn far(n_rows: usize) -> Vec<(u64, Vec<String>)> {
-    // Between what is near, in the order of rows: their upper half is all ones but for the number.
+    // Between near rows, in the order of rows: their upper half is all ones but for the number.
     (0..n_rows as u64).map(|n| (0x0000_ffff_ffff_0000 | n << 48, vec![format!("far {n}")])).collect()
 }
 
-/// All matches for the query 0, at every limit; returns how many results were read of the bucket.
+/// Checks all matches for the query 0, at every limit; returns the number of results read of the
+/// bucket.
 fn check(rows: &[(u64, Vec<String>)]) -> u64 {
     let place = Place::new();
     fill(&place, rows);
@@ -93,13 +94,14 @@ fn pieces_of_rows() {
     }
 }
 
-/// The last row of a page has less, exactly, or more cells than one result holds, also where the bucket ends there.
+/// The last row of a page has less, exactly, or more cells than one result holds, also where the
+/// bucket ends there.
 #[test]
 fn a_page_ends_within_a_row() {
     for n_before in [PAGE_RESULTS - 3, PAGE_RESULTS - 2, PAGE_RESULTS - 1, PAGE_RESULTS] {
         for n_cells in [RESULT_CELLS - 1, RESULT_CELLS, RESULT_CELLS + 1, 3 * RESULT_CELLS, 200] {
             for n_after in [0, 1] {
-                // Ascending after all that is far.
+                // In ascending order, after all far rows.
                 let mut rows = far(n_before);
                 rows.push((0xe000_0000_0000_0000, ids(n_cells, "o'clock '")));
                 rows.extend((0..n_after).map(|_| (u64::MAX, vec!["last".to_owned()])));
@@ -109,7 +111,8 @@ fn a_page_ends_within_a_row() {
     }
 }
 
-/// More documents in one row than two pages hold: the second page of the row is asked for with a filter as well.
+/// More documents in one row than two pages hold: the second page of the row is requested with a
+/// filter as well.
 #[test]
 fn a_row_of_many_pages() {
     let n = 2 * PAGE_RESULTS * RESULT_CELLS + 1;

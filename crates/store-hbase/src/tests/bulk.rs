@@ -1,4 +1,4 @@
-//! Documents that come in files: what is in them, and that nobody takes what has come for something left behind.
+//! Documents that come in files: their content, and their cells, which are never taken for ghosts.
 
 use std::sync::atomic::AtomicBool;
 
@@ -22,7 +22,7 @@ fn new_documents() -> Vec<NewDocument> {
     (0..20).map(new).collect()
 }
 
-/// What the loader does, in steps that others come between.
+/// The steps of the loader, with others between them.
 #[derive(Clone)]
 struct Loader {
     documents: Vec<Document>,
@@ -106,7 +106,7 @@ fn a_new_index_is_left_to_the_loader() {
     assert!(load.index().is_none());
     assert_eq!(load.metadata().kind.name(), "t11");
     assert_eq!(place.store().metadata().unwrap(), None, "nobody can open it before it is whole");
-    // One that has come in part is not made into another one.
+    // A load that has come in part is not begun as another one.
     let loader = Loader::of(&load, new_documents());
     loader.begin(&place);
     check_fails(
@@ -129,8 +129,8 @@ fn an_index_of_another_kind_is_refused() {
     assert!(error.to_string().contains("another store"), "{error}");
 }
 
-/// A load was cut off for an hour between the index and the documents, and ends after the n-th request of somebody who
-/// meets its cells. In no order does one vanish.
+/// A load was cut off for an hour between the index and the documents, and ends after the n-th
+/// request of a process that meets its cells. In no order does a cell vanish.
 #[test]
 fn what_a_load_has_brought_is_nobody_s_ghost() {
     type Meet = fn(&HbaseStore);
@@ -172,7 +172,7 @@ fn what_a_load_has_brought_is_nobody_s_ghost() {
     }
 }
 
-/// Whoever gives a load up deletes its mark, and then what it has brought is swept like anything that leads nowhere.
+/// To give a load up, its mark is deleted; its cells are then swept like all that lead nowhere.
 #[test]
 fn a_load_that_was_given_up() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Insertions of what is new, with others in between at every place.
+//! Insertions of new documents, with others in between at every place.
 
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -11,7 +11,8 @@ pub(super) fn insert_if_new(store: &HbaseStore, document: &Document) -> Insertio
     store.insert_if_new(std::slice::from_ref(document), &within(3)).unwrap().remove(0)
 }
 
-/// What is there is found, by a search and by an insertion; a day later as well, and after a compaction.
+/// Checks that a search and an insertion find all documents; a day later as well, and after a
+/// compaction.
 pub(super) fn check_found(place: &Place, context: &str) -> Vec<Document> {
     let all = contents(&place.store());
     for later in [0, 2 * REMEMBER.as_millis() as i64] {
@@ -35,7 +36,7 @@ pub(super) fn check_found(place: &Place, context: &str) -> Vec<Document> {
     all
 }
 
-/// How a document comes to be there, or not, before a test begins.
+/// The state of a document before a test begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
     Absent,
@@ -46,7 +47,7 @@ pub(super) enum Before {
     RemovedAndInserted,
 }
 
-/// The fingerprints of the old version: near to those that are inserted, and far from them.
+/// The fingerprints of the old version: near to the inserted ones, and far from them.
 const OLD: [u64; 2] = [1 << 40, 0xffff_0000];
 
 const ALL_BEFORE: [Before; 6] = [
@@ -59,7 +60,8 @@ const ALL_BEFORE: [Before; 6] = [
 ];
 
 impl Before {
-    /// With another text than the test inserts, near to it or far from it.
+    /// Makes the state with the fingerprint `old`, near to the one that the test inserts or far
+    /// from it.
     pub(super) fn make(self, old: u64) -> Arc<Place> {
         let place = Place::new();
         let store = place.store();
@@ -85,13 +87,13 @@ impl Before {
         Arc::new(place)
     }
 
-    /// Whether there is an old version.
+    /// Returns true if there is an old version.
     fn is_there(self) -> bool {
         !matches!(self, Self::Absent | Self::Removed)
     }
 }
 
-/// Deletion during a claim on the same document: it comes before the insertion, or after it.
+/// Deletion during a claim on the same document: before the insertion, or after it.
 #[test]
 fn a_removal_after_any_request() {
     let new = document("a", 2 << 40);
@@ -121,7 +123,7 @@ fn a_removal_after_any_request() {
     }
 }
 
-/// Somebody writes the same document, in the same or another version, or a near one, without asking.
+/// A plain insertion of the same document, in the same or another version, or of a near one.
 #[test]
 fn an_insertion_without_asking_after_any_request() {
     let new = document("a", 2 << 40);
@@ -140,7 +142,7 @@ fn an_insertion_without_asking_after_any_request() {
                         place.clock.fetch_add(behind_ms, Ordering::Relaxed);
                     });
                     let answer = insert_if_new(&store, &new);
-                    // It took no more requests than that.
+                    // The insertion made no more requests.
                     if !is_written.load(Ordering::Relaxed) {
                         assert!(nth > 3, "{context}");
                         break;
@@ -160,7 +162,8 @@ fn an_insertion_without_asking_after_any_request() {
     }
 }
 
-/// Two near documents; all of the second insertion happens after one request of the first, whose lease runs out.
+/// Two near documents; all of the second insertion happens after one request of the first, whose
+/// lease runs out.
 #[test]
 fn another_claim_after_any_request() {
     let cases = ALL_BEFORE.into_iter().flat_map(|before| OLD.map(|old| (before, old)));
@@ -181,14 +184,16 @@ fn another_claim_after_any_request() {
                     break;
                 };
                 let all = check_found(&place, &context);
-                // Of near ones there is one; and the old version stays where the new one was found to be a duplicate.
+                // Exactly one near document is there; the old version stays where the new one was a
+                // duplicate.
                 let is_near = |document: &&Document| document.sketch.fingerprint().0 != OLD[1];
                 assert_eq!(all.iter().filter(is_near).count(), 1, "{context}: {outer:?}, {inner:?}: {all:?}");
                 let is_kept = all.iter().any(|document| document.id == id("a"));
                 assert!(is_kept || !before.is_there(), "{context}: {outer:?}, {inner:?}: {all:?}");
                 for answer in [outer, inner] {
                     if let Insertion::Duplicate(of) = answer {
-                        // Of the old version, where that is near; it may have been replaced since.
+                        // A duplicate of the old version, where that one is near; it may have been
+                        // replaced since.
                         assert!(all.iter().any(|document| document.id == of.id), "{context}");
                     }
                 }
@@ -197,7 +202,8 @@ fn another_claim_after_any_request() {
     }
 }
 
-/// The same document over and over, with clocks that stand, lag and jump, as claims and as removals.
+/// The same document over and over, with clocks that stand, lag and jump, as claims and as
+/// removals.
 #[test]
 fn claims_and_removals_within_a_millisecond() {
     for compact in [false, true] {
@@ -227,7 +233,7 @@ fn claims_and_removals_within_a_millisecond() {
                     assert_eq!(contents(&store), std::slice::from_ref(next), "{context}");
                     pause();
                 }
-                // What is written without asking takes the place of what was claimed, and the other way round.
+                // A plain insertion replaces a claimed version, and the other way round.
                 assert_eq!(
                     store.insert(std::slice::from_ref(&b)).unwrap(),
                     [Insertion::Replaced],
@@ -241,7 +247,7 @@ fn claims_and_removals_within_a_millisecond() {
     }
 }
 
-/// Stores of their own, as in processes of their own, insert one id at the same time.
+/// Separate stores, as in separate processes, insert one id at the same time.
 #[test]
 fn one_id_at_several_claimants() {
     for same_text in [true, false] {
@@ -270,8 +276,8 @@ fn one_id_at_several_claimants() {
     }
 }
 
-/// All of a batch goes as if its documents had come one after another: duplicates of each other, of old versions that
-/// earlier ones replace, of old versions that later ones replace, and one id again and again.
+/// A batch has the result of inserting its documents one by one: duplicates of each other, of old
+/// versions replaced by earlier ones or by later ones, and one id again and again.
 #[test]
 fn a_batch_is_a_sequence() {
     for seed in 1..=60 {
@@ -307,7 +313,7 @@ fn duplicates_within_a_batch_are_not_claimed() {
     let documents: Vec<_> = (0..40).map(|n| document(&format!("{n}"), 1 << (n % 2))).collect();
     let insertions = place.store().insert_if_new(&documents, &within(3)).unwrap();
     assert_eq!(insertions.iter().filter(|insertion| **insertion == Insertion::Inserted).count(), 1);
-    // Another one has created the index.
+    // Another store has created the index.
     assert_eq!(place.gateway.n_calls("checkAndPut"), 1 + 2);
     assert_eq!(place.document_rows().len(), 1);
     place.check_cells(&documents[..1]);

@@ -1,8 +1,8 @@
-//! Rows that nobody of ours wrote.
+//! Rows written by foreign software.
 
 use super::*;
 
-/// The key of the first row of a document, and its last column is free.
+/// Returns the key of the first row of a document.
 fn first_row(bits: u64) -> Vec<u8> {
     let sketch = sketch(bits);
     sketch.rows().next().unwrap().encode().to_vec()
@@ -13,7 +13,7 @@ fn damaged_rows_are_named() {
     use ErrorKind::Corrupt;
     let row = first_row(0);
     let named = row.escape_ascii().to_string();
-    // A key of the right bucket that is too short, and one that is too long.
+    // A key of the right bucket, first too short, then too long.
     for key in [&[&row[..5], &[1; 7]].concat(), &[&row[..], &[0]].concat()] {
         let place = Place::new();
         place.gateway.put_raw("t", key, b"f:a", b"", BEGIN);

@@ -1,4 +1,4 @@
-//! Insertions of what is new, and removals, by somebody who dies at any step.
+//! Insertions of new documents, and removals, by a process that dies at any step.
 
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -15,12 +15,12 @@ use super::*;
 
 const LEASE_MS: i64 = LEASE.as_millis() as i64;
 
-/// The requests of an insertion of a document that nothing is near to: three for the metadata, its row, a look, and then
-/// these.
+/// The requests of an insertion of a document without near ones: three for the metadata, its row, a
+/// look, and then these.
 const ANNOUNCED: i64 = 5;
 const FILED: i64 = 6;
 
-/// Whoever dies keeps others waiting for a lease, and leaves nothing that stays.
+/// A dead process keeps others waiting for a lease, and leaves nothing that stays.
 #[test]
 fn a_death_at_any_step() {
     let message = || "java.io.IOException: injected".to_owned();
@@ -49,13 +49,13 @@ fn a_death_at_any_step() {
                     assert!(error.kind().is_transient(), "{context}: {error:?}");
                 }
                 let early = contents(&place.store());
-                // Somebody else has near documents, and does not know of the death.
+                // Another process has near documents, and does not know of the death.
                 let others = [document("x", 4), document("y", spread(9) ^ 2)];
                 let answers = store_of_the_patient(&place).insert_if_new(&others, &within(3)).unwrap();
                 let all = check_found(&place, &context);
                 assert_eq!(all.len(), 2, "{context}: {answers:?} {all:?}");
                 assert!(early.iter().all(|document| all.contains(document)), "{context}: {early:?} {all:?}");
-                // What was met has been swept by then, and the rest has vanished.
+                // By then the cells that were met are swept, and the rest has vanished.
                 place.advance(HOUR);
                 store_of_the_patient(&place)
                     .insert_if_new(&[document("z", 1), document("u", spread(9) ^ 8)], &within(3))
@@ -68,12 +68,13 @@ fn a_death_at_any_step() {
     }
 }
 
-/// A lease of somebody whose clock is ahead or behind is believed for a lease of our own clock at most.
+/// The lease of a process with a fast or slow clock is believed for a lease of our own clock at
+/// most.
 #[test]
 fn leases_by_clocks_that_differ() {
     for ahead_ms in [-HOUR, -LEASE_MS, 0, LEASE_MS, HOUR] {
         let place = Arc::new(Place::new());
-        // Somebody has announced himself and filed, and is not heard of again.
+        // A process has announced and filed, and dies.
         let dead = store_with(&place, FILED, |_| panic!("dies here"));
         place.set_clock(BEGIN + ahead_ms);
         let dying = thread::scope(|scope| scope.spawn(|| insert_if_new(&dead, &document("a", 1))).join());
@@ -88,9 +89,9 @@ fn leases_by_clocks_that_differ() {
     }
 }
 
-/// What a claim said is written into the record before the next one takes its place; a put of that kind whose writer died
-/// can still be under way when the document has long been removed and is claimed anew. And whoever removes may die before
-/// the record is gone.
+/// A committed claim is written into the record before the next claim takes its place. Such a put,
+/// of a writer that died, can be under way when the document has long been removed and is claimed
+/// anew. A remover, too, may die before it deletes the record.
 #[test]
 fn an_old_version_beneath_a_claim() {
     let cases = [Before::Inserted, Before::Claimed].into_iter();
@@ -110,12 +111,12 @@ fn an_old_version_beneath_a_claim() {
             place.gateway.put_raw("t_docs", &row, b"d:record", &value, timestamp);
         };
         if dies_before_cleaning {
-            // Of somebody who did not ask, in the very moment of the removal.
+            // A plain insertion in the very moment of the removal.
             put_record(BEGIN + 1);
             assert_eq!(contents(&place.store()), [], "{context}");
         }
-        // Somebody claims it and is not heard of again. His own old cells, where they are there, take him a request more,
-        // and what is left of the record another one.
+        // A process claims the document and dies. Its own old cells, where they are there, take a
+        // request more, and the rest of the record another one.
         let announced = if dies_before_cleaning { ANNOUNCED + 2 } else { ANNOUNCED + 1 };
         let dying = store_with(&place, announced, |_| panic!("dies here"));
         let claim = || insert_if_new(&dying, &document("a", 2));
@@ -136,7 +137,7 @@ fn an_old_version_beneath_a_claim() {
     }
 }
 
-/// How the region server writes what it has, each day of a test.
+/// The ways in which the region server writes to disk, each day of a test.
 const WRITES: [fn(&Place); 3] =
     [|_| {}, |place| place.gateway.flush(), |place| place.gateway.major_compact()];
 
@@ -145,7 +146,7 @@ fn has_record(place: &Place) -> bool {
     place.document_rows().iter().any(|(_, cells)| cells.iter().any(is_record))
 }
 
-/// What is there stays, and what is not there does not come back, though days pass; and when all is mended.
+/// Checks that live documents stay and others do not come back, as days pass and after a repair.
 fn check_stays(place: &Place, write: fn(&Place), context: &str) -> Vec<Document> {
     let all = contents(&place.store());
     for days in 0..3 {
@@ -171,7 +172,7 @@ fn check_stays(place: &Place, write: fn(&Place), context: &str) -> Vec<Document>
     all
 }
 
-/// Removes a document until the remover dies after his `nth` request, and says whether he did.
+/// Removes a document until the remover dies after its `nth` request; returns true if it did.
 fn dies_removing(place: &Arc<Place>, nth: i64) -> bool {
     let dying = store_with(place, nth, |_| panic!("dies here"));
     let removal = || dying.remove(&[id("a")]).unwrap();
@@ -181,8 +182,8 @@ fn dies_removing(place: &Arc<Place>, nth: i64) -> bool {
 const ALL_THERE: [Before; 4] =
     [Before::Inserted, Before::Claimed, Before::ClaimedTwice, Before::RemovedAndInserted];
 
-/// The claim of a removal expired after a day, whether or not the record beneath was gone: a document whose remover had
-/// died showed again.
+/// Once, the claim of a removal expired after a day even over a record: a document whose remover
+/// had died showed again.
 #[test]
 fn a_removal_that_nobody_ends_stands() {
     for (before, write) in ALL_THERE.into_iter().flat_map(|before| WRITES.map(|write| (before, write))) {
@@ -202,7 +203,7 @@ fn a_removal_that_nobody_ends_stands() {
     }
 }
 
-/// Who inserts a document without asking ends its removal.
+/// A plain insertion of a document ends its removal.
 #[test]
 fn a_removal_that_the_next_insertion_ends() {
     for before in ALL_THERE {
@@ -222,8 +223,8 @@ fn a_removal_that_the_next_insertion_ends() {
     }
 }
 
-/// What was inserted without asking in the very moment of a removal lost against its claim, was not cleaned up, and showed
-/// when the claim had expired.
+/// Once, a plain insertion in the very moment of a removal lost against its claim, was not cleaned
+/// up, and showed when the claim had expired.
 #[test]
 fn a_removal_in_the_moment_of_an_insertion() {
     for write in WRITES {

@@ -1,4 +1,5 @@
-//! What an examination tells and mends, of everything that can be wrong, and that it tells nothing else.
+//! The findings and repairs of an examination for every possible fault, and no findings without
+//! one.
 
 use index::backend::claims::{Claim, State, Ticket};
 use index::{Examined, Finding, FindingKind, StoredDocument};
@@ -22,7 +23,7 @@ pub(super) fn examine(store: &dyn Store, mends: bool) -> (u64, Vec<Finding>) {
     (n_items, findings)
 }
 
-/// The kinds that are found, and their places, of which only what comes before a blank counts.
+/// Returns the kinds of the findings, and their places up to a blank.
 fn told(findings: &[Finding]) -> Vec<(FindingKind, &str)> {
     let mut told: Vec<_> = findings
         .iter()
@@ -33,7 +34,8 @@ fn told(findings: &[Finding]) -> Vec<(FindingKind, &str)> {
     told
 }
 
-/// Looks, mends, looks again: what is told is what was expected, once it is mended nothing is, and looking changes nothing.
+/// Examines, mends, and examines again: the findings are the expected ones, there are none after
+/// the repair, and an examination without repair changes nothing.
 fn check(place: &Place, expected: &[(FindingKind, &str)]) {
     let store = place.store();
     let tables = || (place.index_rows(), place.document_rows());
@@ -55,7 +57,7 @@ fn check(place: &Place, expected: &[(FindingKind, &str)]) {
     assert_eq!(tables(), after, "mending a second time has changed something");
 }
 
-/// Documents with nothing in common, by every way into the index.
+/// Inserts documents with nothing in common, by every way into the index.
 pub(super) fn filled() -> (Place, Vec<Document>) {
     let place = Place::new();
     let store = place.store();
@@ -92,7 +94,7 @@ fn cells_that_are_missing() {
             assert!(place.gateway.erase("t", &row));
         }
     }
-    // A cell that is there, and older than its document: once nobody can be about to write it anew.
+    // A cell older than its document, once no writer can be about to write it anew.
     let (row, column) = cells_of(&documents[6]).remove(4);
     place.gateway.erase("t", &row);
     place.gateway.put_raw("t", &row, &column, b"", BEGIN - 1);
@@ -101,12 +103,12 @@ fn cells_that_are_missing() {
     place.advance(SWEPT_AFTER_MS);
     check(&place, &[&missing[..], &[(FindingKind::Unfiled, "d6")]].concat());
     check_all_found(&place, &documents);
-    // Nothing but cells was written.
+    // Only cells were written.
     assert_eq!(contents(&place.store()), documents);
     assert!(get_stored(&place, &documents).iter().all(|stored| stored.inserted_at.as_ms() == BEGIN));
 }
 
-/// Deletes some cells of a document as of now, which hides what is written with the document's own timestamp.
+/// Deletes some cells of a document as of now, which hides puts with the document's own timestamp.
 pub(super) fn cells_hidden(rows: &ThriftRows, document: &Document, n_cells: usize) {
     let cells = cells_of(document).into_iter().take(n_cells);
     let mutations = cells.map(|(row, column)| Mutation { row, column, value: None }).collect();
@@ -114,7 +116,7 @@ pub(super) fn cells_hidden(rows: &ThriftRows, document: &Document, n_cells: usiz
     rows.apply(&deletes).unwrap();
 }
 
-/// A delete that is newer than the document hides whatever is written with the document's timestamp.
+/// A delete newer than the document hides each put with the document's timestamp.
 #[test]
 fn cells_that_a_delete_hides() {
     let (place, documents) = filled();
@@ -129,7 +131,7 @@ fn cells_that_a_delete_hides() {
     for stored in get_stored(&place, &documents) {
         assert_eq!(stored.inserted_at.as_ms(), BEGIN, "{stored:?}");
     }
-    // They go as any others do.
+    // The new cells are deleted as any others are.
     place.advance(1);
     let ids: Vec<_> = documents.iter().map(|document| document.id.clone()).collect();
     assert_eq!(place.store().remove(&ids).unwrap(), [true; 8]);
@@ -140,7 +142,7 @@ fn cells_that_a_delete_hides() {
 fn cells_that_lead_nowhere() {
     let (place, documents) = filled();
     let store = place.store();
-    // Never there, removed, there under another sketch; and of a claim that came to nothing.
+    // Never there, removed, there under another sketch; and of an aborted claim.
     store.insert(&[document("gone", spread(50))]).unwrap();
     place.advance(1);
     store.remove(&[id("gone")]).unwrap();
@@ -150,7 +152,7 @@ fn cells_that_lead_nowhere() {
     put_cells(&place, &document("d4", spread(4) ^ 1), BEGIN);
     put_claim(&place, "withdrawn", State::Aborted, BEGIN);
     put_cells(&place, &document("withdrawn", spread(60)), BEGIN);
-    // Whoever is at it has not written his record yet.
+    // The writer may not have written its record yet.
     assert_eq!(examine(&store, true).1, []);
     place.advance(SWEPT_AFTER_MS - 2);
     assert_eq!(examine(&store, true).1, []);
@@ -196,7 +198,7 @@ fn claims_whose_owners_are_dead() {
     check(&place, &[(FindingKind::DeadClaim, "dead")]);
     place.advance(2 * LEASE_MS);
     check(&place, &[(FindingKind::DeadClaim, "live")]);
-    // Their cells lead nowhere now, and nobody is kept from inserting.
+    // Their cells lead nowhere now, and keep no other document out.
     place.advance(SWEPT_AFTER_MS);
     check(&place, &[(FindingKind::Ghost, "dead"), (FindingKind::Ghost, "live")]);
     check_all_found(&place, &documents);
@@ -204,7 +206,7 @@ fn claims_whose_owners_are_dead() {
     assert_eq!(inserted, [Insertion::Inserted]);
 }
 
-/// Looking while a claim is pending, and its cells are old already: they are its own.
+/// An examination while a claim is pending whose cells are old already: they are its own.
 #[test]
 fn the_cells_of_a_claim_are_its_own() {
     let (place, _) = filled();
@@ -226,11 +228,11 @@ fn removals_that_nobody_has_finished() {
     place.store_with(impatient).remove(&[id("d2"), id("d5")]).unwrap_err();
     assert_eq!(place.gateway.n_faults(), 0);
     assert_eq!(get(&place.store(), &[id("d2"), id("d5")]), [None, None]);
-    // He may be at it still.
+    // The remover may still be at work.
     place.advance(LEASE_MS + 1);
     assert_eq!(examine(&place.store(), true).1, []);
     place.advance(SWEPT_AFTER_MS);
-    // The other one was known from its claim alone, so nothing is left of it but cells.
+    // The other one was known from its claim alone: only its cells are left.
     let expected = [(FindingKind::Ghost, "d2"), (FindingKind::Ghost, "d5"), (FindingKind::HalfRemoved, "d2")];
     assert_eq!(told(&examine(&place.store(), false).1), expected);
     assert_eq!(told(&examine(&place.store(), true).1), [expected[1], expected[2]]);
@@ -260,7 +262,7 @@ fn what_nobody_of_ours_wrote() {
     for part in ["0000:x", ":d3", ":d6", "\\x01short a", " a\\tb"] {
         assert!(places.iter().any(|place| place.ends_with(part)), "{part} is not in {places:?}");
     }
-    // What can be mended beside it is.
+    // Other faults are mended all the same.
     put_cells(&place, &document("never", spread(51)), BEGIN);
     let (row, _) = cells_of(&documents[1]).remove(2);
     place.gateway.erase("t", &row);

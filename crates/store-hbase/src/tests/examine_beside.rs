@@ -1,4 +1,5 @@
-//! Examinations beside others: nothing is told that is only being done, and nothing that went is brought back.
+//! Examinations beside other processes: work in progress is not reported, and nothing removed is
+//! brought back.
 
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -12,8 +13,8 @@ use super::*;
 
 const SWEPT_AFTER_MS: i64 = SWEPT_AFTER.as_millis() as i64;
 
-/// A removal or a replacement while cells are written anew must not be undone, also by somebody whose clock is behind, so
-/// that timestamps alone would have it lose.
+/// A removal or a replacement while cells are written anew must not be undone, even one by a
+/// process with a slow clock, which would lose by timestamps alone.
 #[test]
 fn mending_never_brings_back_what_went() {
     for (removes, behind_ms) in [(true, -1), (true, 50), (false, -1), (false, 50)] {
@@ -32,7 +33,7 @@ fn mending_never_brings_back_what_went() {
                     let (store, new) = (inside.store(), std::slice::from_ref(&new));
                     match removes {
                         true => drop(store.remove(&[id("d1")]).unwrap()),
-                        // What is written without asking asks for clocks that agree.
+                        // Plain insertions need clocks that agree.
                         false if behind_ms < 0 => drop(store.insert(new).unwrap()),
                         false => drop(store.insert_if_new(new, &within(3)).unwrap()),
                     }
@@ -50,7 +51,7 @@ fn mending_never_brings_back_what_went() {
             let context = format!("removes: {removes}, {behind_ms} ms behind, after request {nth}");
             let expected = if removes { None } else { Some(replaced.clone()) };
             assert_eq!(get(&place.store(), &[id("d1")]), [expected], "{context}");
-            // Once all is quiet, by the clock that is ahead too, so are the tables.
+            // Once all is quiet, by the fast clock too, the tables are sound.
             place.advance(SWEPT_AFTER_MS + 2);
             examine(&place.store(), true);
             assert_eq!(examine(&place.store(), false).1, [], "{context}");
@@ -59,7 +60,7 @@ fn mending_never_brings_back_what_went() {
     }
 }
 
-/// Everything that may become of a document, thousands of times: nothing is wrong with any of them.
+/// All that may happen to a document, thousands of times: none has a fault.
 #[test]
 fn a_healthy_index() {
     let place = Place::new();
@@ -90,7 +91,7 @@ fn a_healthy_index() {
         store.insert(&documents[200..250]).unwrap();
         store.insert_if_new(&documents[750..800], &within(3)).unwrap();
         store.insert_if_new(&documents[250..260], &within(3)).unwrap();
-        // Back to what it was.
+        // Back to the first version.
         store.insert(&documents[0..50]).unwrap();
         store.insert_if_new(&documents[600..650], &within(3)).unwrap();
         assert_eq!(examine(&store, round % 2 == 0).1, []);
@@ -157,7 +158,8 @@ fn beside_writers() {
         examiner.join().unwrap();
         outcomes.into_iter().for_each(|outcome| outcome.unwrap());
     });
-    // Each version is newer than the one before, also within a millisecond: times may be ahead of the clock.
+    // Each version is newer than the one before, also within a millisecond: times may be ahead of
+    // the clock.
     place.advance(SWEPT_AFTER_MS + 1_000);
     examine(&place.store(), true);
     assert_eq!(examine(&place.store(), false).1, []);

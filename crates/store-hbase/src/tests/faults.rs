@@ -1,4 +1,4 @@
-//! One fault at one call, whichever: the answers are the same, and nothing stays open.
+//! One fault at any one call: the answers are the same, and nothing stays open.
 
 use std::thread;
 
@@ -14,7 +14,7 @@ const METHODS: [&str; 6] = [
     "checkAndPut",
 ];
 
-/// What a session of calls answered, and how many of them had to be repeated by their caller.
+/// The answers of a session of calls, and the number of calls that their caller had to repeat.
 #[derive(Debug, Default, PartialEq)]
 struct Session {
     writes: Vec<Insertion>,
@@ -72,7 +72,8 @@ fn contents_of(store: &HbaseStore) -> index::Result<Vec<Document>> {
     Ok(documents)
 }
 
-/// Keys, columns and values of both tables, the records' own timestamps included; only whose a claim was is left out.
+/// Returns keys, columns and values of both tables, the records' own timestamps included; the
+/// owners of claims are left out.
 fn tables(place: &Place) -> (Vec<VisibleRow>, Vec<VisibleRow>) {
     let mut documents = place.document_rows();
     for (_, cells) in &mut documents {
@@ -114,8 +115,8 @@ fn check(case: &Case, undisturbed: &(Session, (Vec<VisibleRow>, Vec<VisibleRow>)
     let place_cells = place.cells();
     place.gateway.major_compact();
     assert!(place_cells == place.cells(), "{case:?}");
-    // Of an open whose reply is lost nobody knows the scanner, and the same goes for those opened after it on that
-    // connection. A time-out can hit any reply on a machine that is busy.
+    // The client does not know the scanner of an open whose reply is lost, nor those opened after
+    // it on that connection. A time-out can hit any reply on a busy machine.
     let is_lost = *method == "scannerOpenWithScan"
         && matches!(
             kind,
@@ -170,7 +171,8 @@ fn one_fault_anywhere() {
     });
 }
 
-/// The same scanner's close fails twice: it is left to the gateway, and the search is answered all the same.
+/// The same scanner's close fails twice: it is left to the gateway, and the search is answered all
+/// the same.
 #[test]
 fn a_close_that_never_works_does_no_harm() {
     let place = Place::new();
@@ -204,7 +206,8 @@ fn the_second_attempt_fails_too() {
     }
 }
 
-/// The answer to a compare-and-set of a removal is lost, whether or not it was done: it is told of what it removed, once.
+/// The answer to a compare-and-set of a removal is lost, done or not: the removal reports the
+/// document once.
 #[test]
 fn a_removal_whose_answer_is_lost() {
     let message = || "java.io.IOException: injected".to_owned();
@@ -214,7 +217,7 @@ fn a_removal_whose_answer_is_lost() {
         FaultKind::Close,
         FaultKind::CloseAfter,
     ] {
-        // Two that remove, and one that lets a claim expire.
+        // Two removals, and one swap to let a claim expire.
         for nth in 1..=3 {
             let place = Place::new();
             let store = place.store();
@@ -228,7 +231,7 @@ fn a_removal_whose_answer_is_lost() {
             place.check_cells(&[]);
             place.gateway.major_compact();
             place.advance(REMEMBER.as_millis() as i64 + 10);
-            // A removal is kept that is not known to be over nothing.
+            // The removal stays for good unless the swap that lets it expire was done.
             let is_undone = nth == 3 && matches!(kind, FaultKind::IoError(_) | FaultKind::Close);
             assert_eq!(place.document_rows().len(), if is_undone { 2 } else { 1 }, "{kind:?} {nth}");
         }

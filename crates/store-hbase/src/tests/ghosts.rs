@@ -40,8 +40,8 @@ fn ghosts_are_no_matches() {
     }
 }
 
-/// A document moves within the neighbourhood, or out of it and back, after the n-th request of a search: it is found
-/// once, whether the cells that were read are its own or not.
+/// A document moves within the neighbourhood, or out of it and back, after the n-th request of a
+/// search. The search finds it once, if the cells that it read are the document's own or not.
 #[test]
 fn a_document_that_moves_while_it_is_searched_for() {
     let banded = |bits, segments: &[u32]| {
@@ -52,8 +52,8 @@ fn a_document_that_moves_while_it_is_searched_for() {
         Fingerprint(0),
         [1, 2, 3].map(|segment| simhash::BucketKey { flag: 1, segment }).to_vec(),
     );
-    // Before, and what it becomes one after another; all within the distance of the query, and of another bit each so
-    // that old cells and new ones are not the same.
+    // The first version, and the later ones in their order; all within the distance of the query,
+    // and each with another bit, to tell old cells from new ones.
     let paths = [
         vec![banded(1, &[1]), banded(2, &[3])],
         vec![banded(2, &[3]), banded(1, &[1])],
@@ -68,7 +68,7 @@ fn a_document_that_moves_while_it_is_searched_for() {
         vec![banded(1, &[1]), banded(1 << 63, &[3]), banded(1, &[1]), banded(1 << 63, &[3])],
     ];
     for path in &paths {
-        // Large buckets: of the second page something else may be true than of the first.
+        // Large buckets: the second page is of another moment than the first.
         for n_others in [0, 600] {
             for first in 1..=6_i64 {
                 let place = Arc::new(Place::new());
@@ -111,8 +111,8 @@ fn a_document_that_moves_while_it_is_searched_for() {
     }
 }
 
-/// Two stores, as in two processes, write one id with different sketches at once. One of them wins, and no search finds
-/// the other's, or both.
+/// Two stores, as in two processes, write one id with different sketches at once. One of them wins,
+/// and no search finds the other's, or both.
 #[test]
 fn two_writers_of_one_document() {
     let place = Place::new();
@@ -146,7 +146,7 @@ fn two_writers_of_one_document() {
         reader.join().unwrap();
         outcomes.into_iter().for_each(|outcome| outcome.unwrap());
     });
-    // What they left is right, and one more write by one of them is as if they had never been.
+    // The rows are sound, and one more write by one of them is as if both had never been.
     let store = place.store();
     let n = contents(&store).len();
     assert_eq!(found(&store, 0).len(), n);

@@ -1,15 +1,18 @@
-//! Insertions that look into a quarter of the buckets before they claim: what a glance misses is found all the same.
+//! Insertions that look into a quarter of the buckets before they claim: duplicates that the glance
+//! misses are found all the same.
 
 use super::super::buckets::Reach;
 use super::*;
 
-/// A bit of each block of `5c2`. Fingerprints that differ in two of these bits share three buckets, in three one.
+/// A bit of each block of `5c2`. Fingerprints that differ in two of these bits share three buckets,
+/// in three one.
 const BLOCKS: [u32; 5] = [0, 12, 25, 38, 51];
 
-/// Documents like no other, for each batch. With the duplicates of these tests a glance stays what pays.
+/// Documents unlike all others, in each batch. Among them, the duplicates of these tests are too
+/// few to end the glances.
 const N_STRANGERS: u64 = 40;
 
-/// All choices of `n` blocks, as the bits in which a fingerprint is changed.
+/// Returns all choices of `n` blocks, as the bits in which a fingerprint is changed.
 fn changes(n: u32) -> Vec<u64> {
     let bits = |chosen: u32| (0..5).filter(|i| chosen & 1 << i != 0).map(|i| 1 << BLOCKS[i]).sum();
     (0..1_u32 << 5).filter(|chosen| chosen.count_ones() == n).map(bits).collect()
@@ -32,7 +35,7 @@ impl Strangers {
     }
 }
 
-/// A store that has met nothing but new documents, and so looks at a glance.
+/// Returns a store that has met only new documents, and therefore glances.
 fn store_at_a_glance(place: &Place, strangers: &mut Strangers) -> HbaseStore {
     let store = place.store();
     for _ in 0..2 {
@@ -42,7 +45,7 @@ fn store_at_a_glance(place: &Place, strangers: &mut Strangers) -> HbaseStore {
     store
 }
 
-/// Inserts documents among strangers, and gives the ids of those that kept them out.
+/// Inserts documents among strangers; returns the ids of the documents that kept them out.
 fn originals(store: &HbaseStore, documents: &[Document], strangers: &mut Strangers) -> Vec<Option<String>> {
     assert_eq!(store.outlook.reach(documents.len()), Reach::All, "too few alone");
     let batch = [documents, &strangers.batch()].concat();
@@ -52,7 +55,7 @@ fn originals(store: &HbaseStore, documents: &[Document], strangers: &mut Strange
     insertions.into_iter().map(|done| done.original().map(|found| found.id.to_string())).collect()
 }
 
-/// Whichever bucket a document shares with its duplicate, also where it is the only one.
+/// Every bucket that a document may share with its duplicate, also as the only one.
 #[test]
 fn what_a_glance_misses_is_a_duplicate() {
     let (place, mut strangers) = (Place::new(), Strangers(0));
@@ -68,7 +71,7 @@ fn what_a_glance_misses_is_a_duplicate() {
     assert_eq!(originals(&store, &new, &mut strangers), expected);
 }
 
-/// The nearest is named, also where a glance meets another one alone.
+/// The nearest is named, even if a glance meets only another one.
 #[test]
 fn what_a_glance_meets_need_not_be_the_nearest() {
     let (place, mut strangers) = (Place::new(), Strangers(0));

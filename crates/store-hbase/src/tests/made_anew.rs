@@ -1,9 +1,9 @@
-//! Tables that are dropped and made again while a call is at work, and what it costs to notice.
+//! Tables that are dropped and made again while a call is at work, and the cost of noticing.
 
 use super::between::store_with;
 use super::*;
 
-/// Another index in the same place.
+/// Makes another index in the same place.
 fn make_anew(place: &Place) {
     for (table, families) in [("t", &["f"][..]), ("t_docs", &["d", "m"])] {
         place.gateway.drop_table(table);
@@ -13,8 +13,8 @@ fn make_anew(place: &Place) {
     place.store().create(&Metadata { identity, ..metadata() }).unwrap();
 }
 
-/// After whichever request it comes, no call says that it is done whose work is not all in the index that was opened. Calls
-/// of as many requests: what is found out by the last one is not told to be undone.
+/// After any request: no call returns `Ok` unless all of its work is in the index that was opened.
+/// Each call has a fixed number of requests; a change after the last one goes unnoticed.
 #[test]
 fn in_the_middle_of_a_call() {
     type Call = fn(&HbaseStore) -> index::Result<()>;
@@ -32,7 +32,7 @@ fn in_the_middle_of_a_call() {
     for (name, n_requests, call) in calls {
         for nth in 0..n_requests {
             let place = Arc::new(Place::new());
-            // Opening is some requests, which come before.
+            // Opening the index makes some requests before.
             let n_opening = 3;
             place.store().insert(&[document("old", 0)]).unwrap();
             let store = store_with(&place, n_opening + nth, make_anew);
@@ -43,7 +43,7 @@ fn in_the_middle_of_a_call() {
             } else {
                 answer.unwrap_or_else(|error| panic!("{name}: {}", told(&error)));
             }
-            // From then on nothing is sent that writes.
+            // From then on no write is sent.
             let n_writes = || place.gateway.n_calls("mutateRowsTs") + place.gateway.n_calls("checkAndPut");
             let before = n_writes();
             check_fails(store.insert(&[document("later", 7)]), ErrorKind::Replaced, &["made anew"]);
@@ -58,7 +58,8 @@ fn in_the_middle_of_a_call() {
     }
 }
 
-/// One call more for what a connection is asked for at a time, and no wait more: it is sent with the others.
+/// One call more for each batch of calls on a connection, and no wait more: it is sent with the
+/// others.
 #[test]
 fn what_it_costs_to_look() {
     let place = Place::new();

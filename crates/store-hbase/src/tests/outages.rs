@@ -1,4 +1,4 @@
-//! A gateway that goes away, for a while or for good, and servers that are none.
+//! A gateway that goes away, for a while or for good, and servers of other kinds.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -90,7 +90,8 @@ fn a_gateway_that_stays_away() {
     assert_eq!(contents(&store).len(), 30);
 }
 
-/// A gateway that hangs is waited for as long as one that is gone: it was given the whole time for each reply.
+/// A gateway that hangs has the same patience as a stopped one: once, it had the whole time for
+/// each reply.
 #[test]
 fn a_gateway_that_says_nothing_any_more() {
     const PATIENCE: Duration = Duration::from_secs(2);
@@ -104,7 +105,7 @@ fn a_gateway_that_says_nothing_any_more() {
     assert!((PATIENCE..PATIENCE * 3 / 2).contains(&waited), "{waited:?}");
 }
 
-/// A name that is mistyped is not waited for as long as a gateway that was there.
+/// A mistyped name fails sooner than a gateway that answered before.
 #[test]
 fn a_gateway_that_was_never_there() {
     let place = Place::new();
@@ -121,7 +122,8 @@ fn a_gateway_that_was_never_there() {
     check_fails(store.metadata(), ErrorKind::Unavailable, &["no-such-host.invalid:9090"]);
 }
 
-/// What an error says of the documents is true: the steps in their order, each of which fails for good.
+/// The message of an error is true of the documents: the steps in their order, each of which fails
+/// for good.
 #[test]
 fn an_error_says_what_was_written() {
     let says = [
@@ -145,7 +147,7 @@ fn an_error_says_what_was_written() {
     }
 }
 
-/// A server that answers every connection with these bytes, on a port of its own.
+/// Starts a server that answers every connection with these bytes, on a port of its own.
 fn stranger(answer: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -155,7 +157,7 @@ fn stranger(answer: &'static [u8]) -> String {
             let mut request = [0; 4096];
             drop(stream.read(&mut request));
             drop(stream.write_all(answer));
-            // Until the other end has had enough.
+            // Until the other end closes.
             while matches!(stream.read(&mut request), Ok(1..)) {}
         }
     });
@@ -190,7 +192,7 @@ fn a_server_that_is_no_gateway() {
     }
 }
 
-/// One that sits there and says nothing.
+/// A server that accepts and says nothing.
 #[test]
 fn a_server_that_says_nothing() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

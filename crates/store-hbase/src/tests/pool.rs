@@ -1,4 +1,4 @@
-//! Connections: how many, and which may be used again.
+//! Connections: their number, and their reuse.
 
 use std::thread;
 
@@ -24,7 +24,7 @@ fn never_more_than_allowed() {
             }
         });
         assert_eq!(contents(&store).len(), 48);
-        // All that were ever made are still good, so none was made in place of another.
+        // All connections ever made are still good: none was made in place of another.
         assert_eq!(place.gateway.n_connections_in_all() - before, n_connections as u64);
         assert!(place.gateway.n_connections() <= n_connections);
         store.remove(&contents(&store).into_iter().map(|document| document.id).collect::<Vec<_>>()).unwrap();
@@ -32,7 +32,7 @@ fn never_more_than_allowed() {
     }
 }
 
-/// With no patience at all: whoever notices only by asking fails.
+/// Without any patience: a client that notices only by a request fails.
 #[test]
 fn idle_connections_that_were_closed_are_replaced_quietly() {
     let place = Place::new();
@@ -52,7 +52,7 @@ fn idle_connections_that_were_closed_are_replaced_quietly() {
     store.insert(&[document("new", 1)]).unwrap();
 }
 
-/// An answer to another request would be taken for the own one: that of `get` looks like any other's.
+/// The answer to another request would be taken for the own one: all answers to `get` look alike.
 #[test]
 fn an_unread_reply_is_never_taken_for_another() {
     for kind in [
@@ -63,7 +63,7 @@ fn an_unread_reply_is_never_taken_for_another() {
         FaultKind::CloseAfter,
     ] {
         let place = Place::new();
-        // No time to try again: what is left of the first call is met by the second.
+        // No time to try again: the second call meets the rest of the first.
         let store = place.store_with(Options {
             n_connections: 1,
             patience: Duration::ZERO,
@@ -110,7 +110,7 @@ fn busy_when_all_are_in_use() {
     assert_eq!(found(&store, 0), [""; 0]);
 }
 
-/// A store that fails gives its connections back, and the places of those that broke.
+/// A store that fails gives its connections back, and the places of broken ones.
 #[test]
 fn failures_use_up_no_places() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Compare-and-set, and what is known of it when answers are lost.
+//! Compare-and-set, and its known outcome when answers are lost.
 
 use super::super::rows::{Cell, Rows, Swap, Swapped, Table};
 use super::*;
@@ -15,7 +15,7 @@ fn rows_of(place: &Place, options: Options) -> ThriftRows {
     ThriftRows::new(place.gateway.address().to_string(), "t", options)
 }
 
-/// What the cells of these rows hold.
+/// Returns the values of the cells in these rows.
 fn values(rows: &ThriftRows, n_rows: usize) -> Vec<Option<String>> {
     let keys: Vec<_> = (0..n_rows).map(|row| swap(row, None, "").row).collect();
     let found = rows.get(Table::Documents, &[COLUMN], &keys).unwrap();
@@ -54,7 +54,8 @@ fn many_keep_their_order() {
     }
 }
 
-/// A second request would find what the first has put and be refused: nothing is sent twice, and no answer is made up.
+/// A second request would find the put of the first and be refused: nothing is sent twice, and no
+/// answer is made up.
 #[test]
 fn what_is_lost_is_unknown() {
     const N: usize = 60;

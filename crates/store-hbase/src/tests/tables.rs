@@ -1,4 +1,5 @@
-//! Tables that are missing or otherwise than they should be, and an index that is another one.
+//! Tables that are missing or otherwise than they should be, and another index in place of the
+//! first.
 
 use index::{Index, Mode, OpenOptions, Place as _};
 
@@ -83,7 +84,8 @@ fn metadata_of_a_newer_program() {
     assert_eq!(place.index_rows(), []);
 }
 
-/// HBase's own time to live must be the index's, or cells would go that are still searched for, or stay for good.
+/// HBase's own time to live must be the index's, or cells would expire that are still searched for,
+/// or stay for ever.
 #[test]
 fn tables_that_keep_their_cells_for_another_time() {
     const TWO_DAYS: i32 = 2 * 24 * 60 * 60;
@@ -92,7 +94,7 @@ fn tables_that_keep_their_cells_for_another_time() {
     let gateway = FakeGateway::start();
     gateway.create_table("t", &["f"]);
     gateway.create_table("t_docs", &["d", "m"]);
-    // A new index says which tables are otherwise, and has written nothing.
+    // A new index names the tables that differ, and has written nothing.
     let error = open(&gateway, &retain(Some("2d"))).err().expect("tables that keep everything");
     assert_eq!(error.kind(), ErrorKind::Mismatch);
     let says = "for 2d and the tables of HBase keep their cells for good; say with --retain how long the new index keeps \
@@ -105,7 +107,7 @@ fn tables_that_keep_their_cells_for_another_time() {
     assert!(error.to_string().ends_with("shell: alter 't_docs', {NAME => 'd', TTL => 172800}"), "{error}");
     gateway.set_time_to_live("t_docs", "d", TWO_DAYS);
     open(&gateway, &retain(Some("2d"))).unwrap();
-    // One that is there takes its own time, and refuses tables that somebody has altered.
+    // An existing index takes its own time, and refuses altered tables.
     open(&gateway, &retain(None)).unwrap();
     gateway.set_time_to_live("t", "f", i32::MAX);
     let error = open(&gateway, &retain(None)).err().expect("an altered table");
@@ -116,7 +118,7 @@ fn tables_that_keep_their_cells_for_another_time() {
             .ends_with("for good; run in the HBase shell: alter 't', {NAME => 'f', TTL => 172800}"),
         "{error}"
     );
-    // And tables that let go of what the index keeps.
+    // And tables that drop cells before the index does.
     gateway.create_table("u", &["f"]);
     gateway.create_table("u_docs", &["d", "m"]);
     gateway.set_time_to_live("u", "f", 90);

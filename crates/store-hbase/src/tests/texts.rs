@@ -1,5 +1,5 @@
-//! An index that keeps texts: that verdicts are counted whatever is in between, what that costs, and that no text is left
-//! behind.
+//! An index that keeps texts: verdicts are counted with others in between at every place, at a
+//! known cost, and no text is left behind.
 
 use std::thread;
 
@@ -30,13 +30,14 @@ fn rule() -> Rule {
     Rule { counter: Some(word_counter()), ..metadata().rule() }
 }
 
-/// What two documents are like whose signatures say that they are near, and whose texts have nothing in common.
+/// Returns a document whose signature makes it near to the others of this kind, and whose text has
+/// nothing in common with theirs.
 fn forged(name: &str, n: u64) -> Document {
     let sketch = signed(0, 0..300).with_text(Some(words(10_000 * n..10_000 * n + 300)));
     Document { id: id(name), sketch, source: None }
 }
 
-/// A document that is near to those that begin a few words before it or after it.
+/// Returns a document near to those that begin a few words before it or after it.
 fn honest(name: &str, from: u64) -> Document {
     let sketch = signed(0, from..from + 300).with_text(Some(words(from..from + 300)));
     Document { id: id(name), sketch, source: None }
@@ -50,7 +51,7 @@ fn text(store: &HbaseStore, name: &str) -> Option<Text> {
     store.texts(&[id(name)]).unwrap().remove(0)
 }
 
-/// The ids with texts, one for each text.
+/// Returns the ids with texts, one for each text.
 fn texts_left(place: &Place) -> Vec<String> {
     let mut left = Vec::new();
     for (key, cells) in place.document_rows() {
@@ -75,14 +76,15 @@ fn texts_are_read_for_pairs_that_are_worth_a_count_and_for_no_others() {
     };
     let query = honest("q", 0).sketch;
     assert_eq!(near(&query, &rule()), (vec!["near".to_owned()], 2));
-    // Nothing is worth a count where the query has no text, and where no counter is at hand.
+    // No pair is worth a count without a text of the query, or without a counter.
     let untold = query.clone().with_text(None);
     assert_eq!(near(&untold, &rule()), (vec!["forged".to_owned(), "near".to_owned()], 1));
     assert_eq!(near(&query, &metadata().rule()).1, 1);
     assert_eq!(near(&honest("q", 100_000).sketch, &rule()), (Vec::new(), 1));
 }
 
-/// A claimant looks, claims, writes its text, files, searches and commits. Another one comes at each place.
+/// A claimant looks, claims, writes its text, files, searches and commits. Another one comes at
+/// each place.
 #[test]
 fn rivals_are_counted_whatever_is_in_between() {
     let mut n_of = [0; 3];
@@ -115,15 +117,16 @@ fn rivals_are_counted_whatever_is_in_between() {
     assert!(n_of.iter().all(|n| *n > 2), "{n_of:?}");
 }
 
-/// The requests of an insertion of a document that nothing is near to: three for the metadata, its row, a look, its claim, its
-/// text, and its cells.
+/// The requests of an insertion of a document without near ones: three for the metadata, its row, a
+/// look, its claim, its text, and its cells.
 const FILED: i64 = 7;
 
-/// Of a claim whose owner has died the text is counted all the same, and goes with the next insertion of its id.
+/// The text of a dead owner's claim is counted all the same, and is deleted by the next insertion
+/// of its id.
 #[test]
 fn the_claims_of_the_dead_are_counted() {
     for (dead, new, n_swaps) in [
-        // It is near, so it is aborted before the own claim is committed. Another one is left alone.
+        // A near claim is aborted before the own claim is committed; another one is left alone.
         (honest("dead", 0), honest("new", 10), 3),
         (forged("dead", 7), forged("new", 8), 2),
     ] {
@@ -143,7 +146,8 @@ fn the_claims_of_the_dead_are_counted() {
     }
 }
 
-/// Several writers at once, with texts that are near to each other and texts whose signatures only say so.
+/// Several writers at once, with texts that are near to each other and texts whose signatures only
+/// say so.
 #[test]
 fn many_writers_at_once() {
     const N_WRITERS: u64 = 4;
@@ -175,7 +179,8 @@ fn many_writers_at_once() {
     assert_eq!(examine(&place.store(), false).1, []);
 }
 
-/// A search that has read a record and not its text yet, when the document is replaced or removed.
+/// A document is replaced or removed after a search has read its record, and before it reads the
+/// text.
 #[test]
 fn a_document_that_moves_before_its_text_is_read() {
     let new = honest("a", 20);
@@ -228,7 +233,7 @@ fn texts_that_are_of_no_document_go_and_those_that_are_missing_are_told() {
     };
     let (of_damaged, timestamp) = column("damaged", &honest("damaged", 20_000));
     place.gateway.put_raw("t_docs", &document_row(&id("damaged")), &of_damaged, &[1, 2, 3], timestamp);
-    // Nothing deletes a cell past all others but a record that is put once more.
+    // To delete a cell past all others, the row is erased and its record put once more.
     let lacks = document_row(&id("lacks"));
     let (_, cells) = place.document_rows().into_iter().find(|(key, _)| *key == lacks).unwrap();
     assert!(place.gateway.erase("t_docs", &lacks));
@@ -262,7 +267,7 @@ fn texts_that_are_of_no_document_go_and_those_that_are_missing_are_told() {
     assert_eq!(text(&store, "whole"), Some(words(0..300)));
     assert_eq!(damaged(&told(examine(&store, true).1)).len(), 2);
     assert_eq!(examine(&store, true).1.len(), 2);
-    // Without its text a document is estimated; a damaged one is an error.
+    // Without its text a document is estimated; a damaged text is an error.
     assert_eq!(text(&store, "lacks"), None);
     assert!(
         matches!(insert_if_new(&store, &honest("new", 10_003)), Insertion::Duplicate(of) if !of.nearness.exact)
@@ -282,7 +287,7 @@ fn tables_without_a_family_for_texts() {
     let says = "--texts none, or run in the HBase shell: alter 't_docs', {NAME => 't', DATA_BLOCK_ENCODING";
     assert!(error.to_string().contains(says), "{error}");
     assert_eq!(bare.gateway.n_calls("checkAndPut"), 0);
-    // Where it is not asked for, what the tables have decides.
+    // Without a wish, the families of the tables decide.
     assert_eq!(open(&bare, None).unwrap().metadata().texts, TextKeeping::None);
     let place = Place::bare();
     place.gateway.create_table("t_docs", &["d", "m", "t"]);
@@ -296,7 +301,7 @@ fn tables_without_a_family_for_texts() {
     assert_eq!(open(&place, Some(TextKeeping::None)).unwrap().metadata().texts, TextKeeping::None);
 }
 
-/// Texts that come with documents of an index that keeps none.
+/// Texts with documents of an index that keeps none.
 #[test]
 fn an_index_without_texts_has_none() {
     let place = Place::of(&metadata_of(&OpenOptions::default()));

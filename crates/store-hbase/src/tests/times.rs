@@ -1,4 +1,5 @@
-//! Timestamps: ours, on a clock that may stand, go back, or be another's; and writers that die between any two steps.
+//! Timestamps: ours, on a clock that may stand, go back, or be another's; and writers that die
+//! between any two steps.
 
 use super::super::claiming::LEASE;
 use super::super::remove::REMEMBER;
@@ -9,7 +10,7 @@ fn insert(store: &dyn Store, documents: &[Document]) -> Vec<Insertion> {
     store.insert(documents).unwrap()
 }
 
-/// Cells and record of a document are there, or gone, and nothing else is.
+/// Checks that cells and record of each document are there, and nothing else is.
 fn check(place: &Place, documents: &[Document], context: &str) {
     place.advance(LINGER.as_millis() as i64 + HOUR * 3);
     assert_eq!(contents(&place.store()), documents, "{context}");
@@ -63,7 +64,7 @@ fn again_and_again_within_a_millisecond() {
     }
 }
 
-/// Of a batch with one document that a clock was ahead for, all got the time of that one.
+/// Once, a batch with one document that a clock was ahead for gave its time to all documents.
 #[test]
 fn a_time_ahead_is_of_one_document() {
     const YEAR: i64 = 365 * 24 * HOUR;
@@ -78,7 +79,8 @@ fn a_time_ahead_is_of_one_document() {
     assert_eq!(times, [BEGIN + YEAR + 1, BEGIN + HOUR, BEGIN + HOUR]);
 }
 
-/// Old cells stay for a while and then go by themselves, and nothing older comes back in their place.
+/// Old cells stay for a while and then go by themselves, and nothing older comes back in their
+/// place.
 #[test]
 fn old_cells_linger() {
     for is_if_new in [false, true] {
@@ -111,7 +113,7 @@ fn what_was_removed_is_remembered_for_a_day() {
         insert(&store, &all);
         insert(&store, &[document("c", 2)]);
         assert_eq!(store.remove(&[id("a"), id("c"), id("x")]).unwrap(), [true, true, false]);
-        // Also when it is asked for once more, much later.
+        // Also when it is removed once more, much later.
         place.advance(HOUR);
         assert_eq!(store.remove(&[id("a")]).unwrap(), [false]);
         let rows = place.document_rows();
@@ -122,7 +124,7 @@ fn what_was_removed_is_remembered_for_a_day() {
         place.advance(REMEMBER.as_millis() as i64 - HOUR - 10);
         assert_eq!(place.document_rows(), rows);
         place.advance(20);
-        // What was set first is beneath what has expired, until HBase drops it; it says the same.
+        // Beneath the expired claim is the first one, until HBase drops it; both say the same.
         assert_eq!(place.document_rows().len(), if compact { 1 } else { 3 });
         check(&place, &all[1..2], "");
         assert_eq!(store.remove(&[id("a"), id("b")]).unwrap(), [false, true]);
@@ -140,13 +142,13 @@ fn right_after_a_removal_only_its_memory_is_left() {
     place.gateway.major_compact();
     assert_eq!(place.gateway.n_stored("t"), 0);
     assert_eq!(place.gateway.n_stored("t_docs"), 3);
-    // And in the end not even that.
+    // In the end not even the claim is left.
     place.advance(REMEMBER.as_millis() as i64 + 10);
     place.gateway.major_compact();
     assert_eq!(place.gateway.n_stored("t_docs"), 1, "the metadata");
 }
 
-/// What a writer had in mind before it died.
+/// The call of a writer that died.
 #[derive(Clone, Copy, Debug)]
 enum Call {
     Insert,
@@ -173,7 +175,7 @@ fn place_with_x_y_z() -> Place {
     place
 }
 
-/// The records' truth, by a search that reads all.
+/// Checks searches against the records, read by a full scan.
 fn check_searches(store: &dyn Store, context: &str) {
     let all = contents(store);
     for bits in [0, 4, 5, 7, 6 << 30, 1 << 40, spread(9), spread(4)] {
@@ -219,7 +221,7 @@ fn a_writer_that_dies_at_any_step() {
                     assert_eq!(place.gateway.n_faults(), 0, "{context}");
                     let store = place.store();
                     check_searches(&store, &context);
-                    // What it had claimed is for others when its lease has run out.
+                    // Its claims are free for others when the lease has run out.
                     place.advance(2 * LEASE.as_millis() as i64);
                     call.make(&store).unwrap();
                     check_searches(&store, &context);
@@ -231,7 +233,7 @@ fn a_writer_that_dies_at_any_step() {
                     let needed: Vec<_> = expected.iter().flat_map(cells_of).collect();
                     left.retain(|cell| !needed.contains(cell));
                     assert_eq!(place.cells().len() - left.len(), needed.len(), "{context}");
-                    // Only cells of what was replaced can outlive the record that knew them.
+                    // Only cells of replaced versions can outlive the record that knew them.
                     if matches!(call, Call::Replace) {
                         let old = [document("x", 4), document("y", 1 << 40)];
                         let old: Vec<_> = old.iter().flat_map(cells_of).collect();

@@ -1,5 +1,5 @@
-//! An index that files by simhashes and by signatures, and verifies: what its rows of every kind come to where something
-//! fails, others are in between, or cells lead nowhere.
+//! An index that files by simhashes and by signatures, and verifies: its rows of every kind where
+//! requests fail, others are in between, or cells lead nowhere.
 
 use index::testsuite::signed;
 use index::{Examined, Family, Features, FindingKind, Index, NewDocument, Rule};
@@ -28,7 +28,8 @@ fn text(name: &str, sketch: Sketch) -> Document {
     Document { id: id(name), sketch, source: None }
 }
 
-/// Texts with nothing in common: long ones, short ones, and some of symbols, which have no simhash.
+/// Returns texts with nothing in common: long ones, short ones, and some of symbols, which have no
+/// simhash.
 fn texts() -> Vec<Document> {
     let text_of = |n: u64| {
         let simhash = (!n.is_multiple_of(3)).then(|| spread(n));
@@ -71,12 +72,13 @@ fn a_row_for_each_key_of_each_facet() {
     let cells = place.cells();
     let n_of = |family| cells.iter().filter(|(row, _)| family_of(row) == family).count();
     assert_eq!(Family::ALL.map(n_of), [5 * 10, 4 * 16, 4 * 16, 0]);
-    // Most of what is stored of a long text is its signature.
+    // Most of the stored bytes of a long text are its signature.
     let (_, columns) = place.document_rows().remove(0);
     assert!(columns.iter().all(|(_, value, ..)| value.len() < 250), "{columns:?}");
 }
 
-/// Filed by simhashes alone, the signatures are in the records only, and confirm what simhashes propose.
+/// Filed by simhashes alone: the signatures are in the records only, and confirm the proposals of
+/// the simhashes.
 #[test]
 fn filed_by_simhashes_and_verified() {
     let classic = OpenOptions { profile: Some(Profile::Classic), ..OpenOptions::default() };
@@ -97,8 +99,8 @@ fn filed_by_simhashes_and_verified() {
     assert_eq!(contents(&store), texts);
 }
 
-/// A bucket is read for each key, and the records of the candidates once, however many buckets they were met in: they tell
-/// what is near, and are what is answered.
+/// A search reads a bucket for each key, and the records of the candidates once, in however many
+/// buckets it met them: they decide, and are the answer.
 #[test]
 fn what_a_search_costs() {
     let place = Place::of(&verifying());
@@ -140,7 +142,8 @@ fn cells_of_signatures_that_lead_nowhere() {
     }
 }
 
-/// A text that changes while it is searched for, by its simhash, by its signature or by both, is found once.
+/// A text that changes while it is searched for, by its simhash, by its signature or by both, is
+/// found once.
 #[test]
 fn a_text_that_changes_while_it_is_searched_for() {
     let versions = [
@@ -170,7 +173,7 @@ fn a_text_that_changes_while_it_is_searched_for() {
     }
 }
 
-/// What replaced a text has none of its rows that are not its own too.
+/// A replaced text keeps only the rows that the new one shares.
 #[test]
 fn old_rows_of_every_facet_go() {
     let place = Place::of(&verifying());
@@ -190,11 +193,11 @@ fn old_rows_of_every_facet_go() {
     place.check_cells(&[]);
 }
 
-/// What a claim had filed that came to nothing goes with all its rows, as soon as one of them is met.
+/// All rows of an aborted claim go, as soon as one of them is met.
 #[test]
 fn the_rows_of_a_claim_that_came_to_nothing() {
     let place = Arc::new(Place::of(&verifying()));
-    // A claimant has announced and filed, and is not heard of again.
+    // A claimant has announced and filed, and dies.
     let dead = store_with(&place, 6, |_| panic!("dies here"));
     let lost = text("lost", signed(1, 0..300));
     let dying = std::thread::scope(|scope| {
@@ -212,7 +215,8 @@ fn the_rows_of_a_claim_that_came_to_nothing() {
     check_all_found(&place, &[kept]);
 }
 
-/// A writer that dies at any step of an insertion or a removal leaves nothing that is found, or that a repair does not mend.
+/// A writer dying at any step of an insertion or a removal leaves nothing that a search finds, and
+/// nothing beyond repair.
 #[test]
 fn a_death_at_any_step() {
     let documents = [text("a", signed(5, 0..300)), text("b", signed(None, 700..720))];
@@ -236,7 +240,7 @@ fn a_death_at_any_step() {
                 let _ = session(&place, impatient);
                 assert_eq!(place.gateway.n_faults(), 0, "{context}");
                 store_of_the_patient(&place).insert_if_new(&others, &rule()).unwrap();
-                // Of each pair one.
+                // One of each pair.
                 for near in [&documents[0], &documents[1]] {
                     assert_eq!(names_near(&place.store(), &near.sketch).len(), 1, "{context}");
                 }

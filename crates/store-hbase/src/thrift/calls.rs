@@ -1,4 +1,4 @@
-//! What a connection is asked. Pages have a file of their own, `scan`.
+//! The calls over a connection. `scan` has those for pages.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub(super) struct Get<'a> {
     pub(super) first: usize,
     pub(super) keys: &'a [Vec<u8>],
     pub(super) witness: Witness<'a>,
-    /// Those that are there, in the gateway's order.
+    /// The rows that exist, in the gateway's order.
     pub(super) rows: Vec<Row>,
 }
 
@@ -46,7 +46,7 @@ impl Call for Get<'_> {
     }
 }
 
-/// How long the families of a table keep their cells.
+/// The times for which the families of a table keep their cells.
 pub(super) struct Describe<'a> {
     pub(super) table: &'a [u8],
     /// Seconds, by the first letter of the family.
@@ -82,7 +82,7 @@ impl Call for Describe<'_> {
 pub(super) struct Apply<'a> {
     pub(super) table: &'a [u8],
     pub(super) timestamp: i64,
-    /// Of what is put.
+    /// The time to live of the puts.
     pub(super) time_to_live: Option<Duration>,
     pub(super) mutations: &'a [Mutation],
     pub(super) witness: Witness<'a>,
@@ -116,7 +116,7 @@ impl Call for Apply<'_> {
     }
 }
 
-/// A few compare-and-sets. The only call that is not harmless to repeat.
+/// A few compare-and-sets: the only call that must not be repeated.
 pub(super) struct SwapCall<'a> {
     table: &'a [u8],
     /// The number of the first swap in the call.
@@ -151,7 +151,7 @@ impl Call for SwapCall<'_> {
                 fields.bytes(1, self.table)?;
                 fields.bytes(2, &swap.row)?;
                 fields.bytes(3, &swap.column)?;
-                // An empty value is met by no cell.
+                // An empty value stands for no cell.
                 fields.bytes(5, swap.from.as_deref().unwrap_or_default())?;
                 fields.field(6, TType::Struct, |output| put.write_to_out_protocol(output))?;
                 fields.attributes(7, attributes.as_slice())
@@ -183,7 +183,7 @@ impl Resolve for SwapCall<'_> {
     }
 }
 
-/// As the attribute `_ttl` has it.
+/// Encodes milliseconds for the attribute `_ttl`.
 fn to_milliseconds(time_to_live: Duration) -> [u8; 8] {
     i64::try_from(time_to_live.as_millis()).unwrap_or(i64::MAX).to_be_bytes()
 }
@@ -221,8 +221,8 @@ impl Exceptions {
     }
 }
 
-/// Reads a list of `TRowResult`, past its generated type, which would hold each byte string twice and the cells in a map: of
-/// who goes through a whole table that takes the time.
+/// Reads a list of `TRowResult`, past its generated type, which would hold each byte string twice
+/// and the cells in a map: too slow for a walk through a whole table.
 pub(super) fn read_rows(input: &mut dyn TInputProtocol) -> thrift::Result<Vec<Row>> {
     let list = input.read_list_begin()?;
     let mut rows = Vec::with_capacity(usize::try_from(list.size).unwrap_or_default());
@@ -248,7 +248,7 @@ fn read_row(input: &mut dyn TInputProtocol) -> thrift::Result<Row> {
     Ok(Row { key, cells: cells.ok_or_else(|| missing("columns"))? })
 }
 
-/// A map from columns to cells, in an order of the gateway's own.
+/// Reads a map from columns to cells, in an order of the gateway's own.
 fn read_cells(input: &mut dyn TInputProtocol) -> thrift::Result<Vec<Cell>> {
     let map = input.read_map_begin()?;
     let mut cells = Vec::with_capacity(usize::try_from(map.size).unwrap_or_default());
@@ -276,7 +276,8 @@ fn read_cells(input: &mut dyn TInputProtocol) -> thrift::Result<Vec<Cell>> {
     Ok(cells)
 }
 
-/// Calls `read` for each field of a struct, which reads it or says that it does not know it.
+/// Calls `read` for each field of a struct; `read` reads the field, or returns `false` for an
+/// unknown one.
 fn read_fields(
     input: &mut dyn TInputProtocol,
     read: &mut dyn FnMut(&mut dyn TInputProtocol, i16, TType) -> thrift::Result<bool>,

@@ -1,4 +1,5 @@
-//! One connection to a gateway: requests are written ahead of their replies, which come in the same order.
+//! One connection to a gateway: requests are written ahead of their replies, which come in the same
+//! order.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,29 +17,30 @@ use thrift::{ApplicationError, ApplicationErrorKind, TThriftClient, TransportErr
 use super::protocol::{LimitedInput, protocol_error};
 use crate::plan::{self, Meaning, Socket, Timeouts};
 
-/// Of each direction, in bytes.
+/// The size of the buffer of each direction, in bytes.
 const BUFFER: usize = 64 * 1024;
 
 type Input = LimitedInput<TBufferedReadTransport<Socket>>;
 type Output = TBinaryOutputProtocol<TBufferedWriteTransport<Socket>>;
 
-/// Why a request failed.
+/// The reason why a request failed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The connection is of no more use: it closed, timed out, or the other end does not speak the protocol.
+    /// The connection is of no more use: it closed, timed out, or the other end does not speak the
+    /// protocol.
     Connection(thrift::Error),
-    /// The gateway said no; the connection is as good as before.
+    /// The gateway answered with an exception; the connection is as good as before.
     Exception(Exception),
 }
 
-/// What a gateway answers instead of a result.
+/// The answer of a gateway in place of a result.
 #[derive(Debug)]
 pub(super) enum Exception {
-    /// HBase's: a Java stack trace, and whether trying again can help.
+    /// HBase's: a Java stack trace, and true if another try can help.
     Io { message: String, can_retry: bool },
     /// For example a scanner that is not open.
     Argument(String),
-    /// Of the gateway itself: a method that it does not have, or that broke down.
+    /// The gateway's own: an unknown method, or a method that broke down.
     Application(ApplicationError),
 }
 
@@ -71,13 +73,13 @@ impl fmt::Display for Failure {
         match self {
             Self::Connection(thrift::Error::Transport(error)) => match error.kind {
                 TransportErrorKind::EndOfFile => f.write_str("it closed the connection"),
-                // How a read that timed out ends, on Linux.
+                // The end of a read that timed out, on Linux.
                 _ if error.message.contains("(os error 11)") => f.write_str("it did not answer in time"),
                 _ => f.write_str(&error.message),
             },
             Self::Connection(error) => write!(f, "its answer is not understood: {error}"),
             Self::Exception(Exception::Io { message, .. } | Exception::Argument(message)) => {
-                // The rest of a stack trace helps in the gateway's log, where it is.
+                // The rest of a stack trace helps in the gateway's log, and is there.
                 f.write_str(message.lines().next().unwrap_or_default())
             }
             Self::Exception(Exception::Application(error)) => f.write_str(&error.message),
@@ -112,7 +114,7 @@ pub(super) struct Connection {
     client: HbaseSyncClient<Input, Output>,
     socket: Socket,
     due: VecDeque<(&'static str, i32)>,
-    /// Where a reply was not read to its end.
+    /// True if a reply was not read to its end.
     is_broken: bool,
     reply_timeout: Duration,
 }
@@ -153,7 +155,7 @@ impl plan::Connection for Connection {
 }
 
 impl Connection {
-    /// Writes a request into the buffer; [`flush`](Self::flush) sends what is in there.
+    /// Writes a request into the buffer; [`flush`](Self::flush) sends the buffer.
     pub(super) fn request(
         &mut self,
         method: &'static str,
@@ -178,7 +180,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads the next reply that is due, with `read` for its result, which is `None` for a method without one.
+    /// Reads the next due reply; `read` reads its result. Returns `None` for a method without a
+    /// result.
     pub(super) fn reply<T>(
         &mut self,
         read: impl FnOnce(&mut dyn TInputProtocol) -> thrift::Result<T>,
@@ -242,7 +245,7 @@ fn read_reply<T>(
 pub(super) struct Fields<'a>(&'a mut dyn TOutputProtocol);
 
 impl Fields<'_> {
-    /// One argument, by its number in `Hbase.thrift`.
+    /// Writes one argument, by its number in `Hbase.thrift`.
     pub(super) fn field(
         &mut self,
         id: i16,
@@ -283,7 +286,7 @@ impl Fields<'_> {
         })
     }
 
-    /// The attributes that every call takes.
+    /// Writes the attributes, an argument of every call.
     pub(super) fn attributes(&mut self, id: i16, attributes: &[(&[u8], &[u8])]) -> thrift::Result<()> {
         let len = i32::try_from(attributes.len()).map_err(|_| protocol_error("a map is too long".into()))?;
         self.field(id, TType::Map, |output| {

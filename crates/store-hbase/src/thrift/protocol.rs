@@ -1,5 +1,5 @@
-//! The binary protocol, read with limits: the crate's own reader takes every length for what it says, and panics or
-//! asks for gigabytes where another kind of server answers.
+//! The binary protocol, read with limits: the reader of the crate `thrift` believes every length,
+//! and panics or asks for gigabytes where another kind of server answers.
 
 use thrift::ProtocolErrorKind;
 use thrift::protocol::{
@@ -8,13 +8,14 @@ use thrift::protocol::{
 };
 use thrift::transport::TReadTransport;
 
-/// The longest name, key, value or message. Ids are 4 KiB, and a stack trace of HBase's may be long.
+/// The longest name, key, value or message. Ids are 4 KiB, and a stack trace of HBase's may be
+/// long.
 const BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// The most items of a list, a set or a map; a page has a few hundred.
 const ITEMS_MAX: i32 = 100_000;
 
-/// Of a message with a version, in its upper half; the lowest byte is the type.
+/// The upper half of the first word of a message with a version; the lowest byte is the type.
 const VERSION: u32 = 0x8001_0000;
 
 pub(super) fn protocol_error(message: String) -> thrift::Error {

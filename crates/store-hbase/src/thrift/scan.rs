@@ -1,4 +1,4 @@
-//! Reading pages: scanners are opened, read and closed, whatever becomes of the connection in between.
+//! Reads pages: scanners are opened, read and closed, even if the connection breaks in between.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,8 @@ use super::witness::Witness;
 use crate::plan::Call;
 use crate::rows::{PAGE_RESULTS, RESULT_CELLS, Row, Span, successor};
 
-/// One page of each of a few spans: all scanners are opened in one round, read and closed in the next.
+/// One page of each of a few spans: all scanners are opened in one round, read and closed in the
+/// next.
 pub(super) struct Scan<'a> {
     pub(super) table: &'a [u8],
     pub(super) family: u8,
@@ -21,22 +22,22 @@ pub(super) struct Scan<'a> {
     stage: Stage,
     /// The scanners of this attempt, in the order of the spans.
     open: VecDeque<i32>,
-    /// Scanners that are to be closed, and may be closed already: those of an attempt that broke off, and those whose
-    /// close was answered with an exception.
+    /// Scanners still to be closed, and possibly closed already: those of an attempt that broke
+    /// off, and those whose close was answered with an exception.
     leftover: Vec<i32>,
     exceptions: Exceptions,
     pub(super) witness: Witness<'a>,
     pub(super) pages: Vec<Vec<Row>>,
 }
 
-/// Which replies come next.
+/// The replies that come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// To the closes of what is left over, and to the opens.
+    /// To the closes of leftover scanners, and to the opens.
     Opening,
-    /// To a read and a close of each scanner, and of the witness.
+    /// To a read and a close of each scanner, and to the witness.
     Reading,
-    /// To the closes of what is left over, for the last time.
+    /// To the closes of leftover scanners, for the last time.
     Closing,
 }
 
@@ -77,7 +78,8 @@ impl<'a> Scan<'a> {
             batch_size: Some(RESULT_CELLS as i32),
             sort_columns: None,
             reversed: None,
-            // What goes through a whole table would push out what searches read again and again.
+            // A walk through a whole table would push out the blocks that searches read again and
+            // again.
             cache_blocks: (span.n_results > PAGE_RESULTS).then_some(false),
         };
         connection.request("scannerOpenWithScan", |fields| {
@@ -87,7 +89,7 @@ impl<'a> Scan<'a> {
         })
     }
 
-    /// Reads and closes what is open.
+    /// Requests a read and a close of each open scanner.
     fn request_pages(&mut self, connection: &mut Connection) -> Result<(), Failure> {
         for (&scanner, span) in self.open.iter().zip(self.spans) {
             connection.request("scannerGetList", |fields| {
@@ -104,8 +106,9 @@ impl<'a> Scan<'a> {
         self.leftover.iter().try_for_each(|&scanner| request_close(connection, scanner))
     }
 
-    /// Keeps those whose close failed. A scanner that the gateway does not know is closed: it may have been started
-    /// again, or a close whose reply was lost had come that far.
+    /// Reads the replies to closes, and keeps the scanners whose close failed. An unknown scanner
+    /// counts as closed: the gateway may have restarted, or have done an earlier close whose reply
+    /// was lost.
     fn read_closes(&mut self, connection: &mut Connection) -> Result<(), Failure> {
         let mut at = 0;
         while at < self.leftover.len() {
@@ -126,7 +129,8 @@ impl Call for Scan<'_> {
         self.stage = Stage::Opening;
         self.pages.clear();
         self.exceptions = Exceptions::default();
-        // Those of a connection that broke are the gateway's for minutes, unless somebody closes them.
+        // The gateway keeps the scanners of a broken connection for minutes, unless they are
+        // closed.
         self.leftover.extend(self.open.drain(..));
         self.request_closes(connection)?;
         for span in self.spans {
@@ -161,7 +165,8 @@ impl Call for Scan<'_> {
             }
             Stage::Closing => {
                 self.read_closes(connection)?;
-                // What has failed twice is left to the gateway, which forgets scanners that nobody uses.
+                // A scanner whose close failed twice is left to the gateway, which forgets unused
+                // scanners.
                 self.leftover.clear();
             }
         }
@@ -175,7 +180,7 @@ impl Call for Scan<'_> {
     }
 }
 
-/// Reads the reply to a close, and says whether the scanner is closed.
+/// Reads the reply to a close; returns true if the scanner is closed.
 fn read_close(connection: &mut Connection) -> Result<bool, Failure> {
     match connection.reply(|_| Ok(())) {
         Ok(_) | Err(Failure::Exception(Exception::Argument(_))) => Ok(true),
@@ -188,8 +193,8 @@ fn request_close(connection: &mut Connection, scanner: i32) -> Result<(), Failur
     connection.request("scannerClose", |fields| fields.i32(1, scanner))
 }
 
-/// The filter for the cells of a row after one of them, in the words of HBase's filter language, where a quote is
-/// doubled.
+/// Returns the filter for the cells of a row after `qualifier`, in HBase's filter language, where a
+/// quote is doubled.
 fn columns_after(qualifier: &[u8]) -> Vec<u8> {
     let mut filter = b"ColumnRangeFilter('".to_vec();
     for &byte in qualifier {

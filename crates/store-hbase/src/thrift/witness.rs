@@ -1,7 +1,8 @@
-//! The witness of a call: asked for behind it on the same connection, with the call `get`, and nothing else is.
+//! The witness of a call: a `get` of the metadata, behind the call on the same connection. No other
+//! call uses `get`.
 //!
-//! A gateway does what one connection asks for in its order. So what is asked last says of all before it, and costs no wait of
-//! its own.
+//! A gateway serves the requests of one connection in their order. The last answer holds for all
+//! requests before it, and costs no wait of its own.
 
 use hbase_thrift::hbase::TCell;
 use thrift::protocol::TInputProtocol;
@@ -11,7 +12,7 @@ use super::connection::{Connection, Failure};
 use crate::layout::{METADATA_COLUMN, METADATA_ROW};
 use crate::plan;
 
-/// What a call asks for last.
+/// The last request of a call.
 pub(super) struct Witness<'a> {
     /// The table of documents.
     table: &'a [u8],
@@ -23,7 +24,7 @@ impl<'a> Witness<'a> {
         Self { table, heard }
     }
 
-    /// Asks, where there is something to compare the answer with.
+    /// Requests the metadata, if there are known ones to compare the answer with.
     pub(super) fn request(&mut self, connection: &mut Connection) -> Result<(), Failure> {
         if !self.heard.ask() {
             return Ok(());
@@ -48,13 +49,13 @@ impl<'a> Witness<'a> {
         Ok(())
     }
 
-    /// Whether what was done before it was done with the index that was opened.
+    /// Fails unless the requests before the answer belonged to the index that was opened.
     pub(super) fn check(&self) -> index::Result<()> {
         self.heard.check()
     }
 }
 
-/// The value of the only cell of a list, if there is one.
+/// Returns the value of the only cell of a list, if there is one.
 fn read_value(input: &mut dyn TInputProtocol) -> thrift::Result<Option<Vec<u8>>> {
     let list = input.read_list_begin()?;
     let mut value = None;

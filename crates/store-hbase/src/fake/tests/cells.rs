@@ -1,4 +1,4 @@
-//! What is stored, and what of it is seen.
+//! Stored cells, and the visible ones among them.
 
 use std::sync::Barrier;
 use std::thread;
@@ -88,7 +88,8 @@ fn a_delete_of_a_family() {
     assert_eq!(shown(&client.get_row(b("t"), b("r"), none()).unwrap()), "r[d:x=4@6 e:x=3@5]");
 }
 
-/// Both orders end with nothing, because a delete hides puts of its own timestamp: moving a cell needs two timestamps.
+/// Both orders end with nothing, because a delete hides puts of its own timestamp: moving a cell
+/// needs two timestamps.
 #[test]
 fn deletes_and_puts_of_one_call() {
     let gateway = gateway();
@@ -155,7 +156,8 @@ fn a_life_counts_from_the_timestamp_and_not_from_the_write() {
     assert_eq!(get(&mut client, "r", "d:x"), "");
 }
 
-/// The attribute is the whole call's: a delete marker dies too, and what it hid is there again.
+/// The attribute is the whole call's: a delete marker dies too, and the cell that it hid is there
+/// again.
 #[test]
 fn a_delete_with_a_life_ends() {
     let gateway = gateway();
@@ -211,7 +213,7 @@ fn check_and_put_takes_a_timestamp_that_does_not_fall() {
     assert!(check("r", "ahead"));
     assert_eq!(get(&mut client, "r", "d:x"), "1@2000000");
 
-    // It looks at the cell it sees and not at delete markers: true, and nothing to see.
+    // The call compares the visible cell and ignores delete markers: true, and nothing to see.
     client.mutate_row_ts(b("t"), b("s"), vec![delete("d:x")], 2_000_000, none()).unwrap();
     assert!(client.check_and_put(b("t"), b("s"), b("d:x"), b(""), put("d:x", "1"), none()).unwrap());
     assert_eq!(get(&mut client, "s", "d:x"), "");
@@ -264,7 +266,7 @@ fn what_is_not_there_in_the_words_of_hbase() {
         assert!(message.starts_with("org.apache.hadoop.hbase.TableNotFoundException: no\n"), "{message}");
         assert!(!can_retry);
     }
-    // A batch says it otherwise: without the class, and as if a retry would help.
+    // A batch has another message: without the class, and as if a retry would help.
     let (table, batches) = missing("no", vec![batch("r", &row()), batch("s", &row())]);
     let (message, can_retry) = io_error(client.mutate_rows(table, batches, none()));
     let expected =

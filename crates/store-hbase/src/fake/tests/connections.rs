@@ -97,7 +97,7 @@ fn the_clock_runs_until_it_is_set() {
     assert_eq!(gateway.now_ms(), 12);
 }
 
-/// Garbage from a client costs it its connection and nobody else anything.
+/// Garbage from a client costs the client its connection, and affects no other client.
 #[test]
 fn a_client_that_speaks_something_else() {
     use std::io::Write;

@@ -1,4 +1,4 @@
-//! Each fault as the client meets it, and whether the call's work was done.
+//! Each fault as the client meets it, and the check if the call's work was done.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ fn written(gateway: &FakeGateway) -> usize {
     gateway.rows("t").len()
 }
 
-/// A gateway whose next write goes wrong like this, and a connection to it.
+/// Starts a gateway whose next write fails in this way, and connects to it.
 fn failing(kind: FaultKind) -> (FakeGateway, Client) {
     let gateway = gateway();
     let mut client = connect(&gateway);
@@ -64,7 +64,8 @@ fn replies_that_do_not_come() {
     }
 }
 
-/// Requests that follow in the same packet do not turn the end into a reset, which could overtake earlier replies.
+/// Requests that follow in the same packet do not turn the end into a reset, which could overtake
+/// earlier replies.
 #[test]
 fn earlier_replies_of_a_pipeline_arrive() {
     use std::io::{Read, Write};
@@ -114,7 +115,8 @@ fn replies_that_never_come() {
         let mut client = connect_patiently(&gateway, Duration::from_millis(30));
         write(&mut client, "r").expect_err("it times out");
         assert_eq!(written(&gateway), n_written, "{kind:?}");
-        // Others are served, and the stalled connection is there until its client leaves or the gateway stops.
+        // Others are served, and the stalled connection is there until its client leaves or the
+        // gateway stops.
         write(&mut connect(&gateway), "s").unwrap();
         assert!(gateway.wait_for_connections(1, PATIENCE));
         drop(client);
@@ -151,7 +153,7 @@ fn a_delayed_call_is_executed_late_and_without_its_client() {
     assert_eq!(written(&gateway), 2);
 }
 
-/// A gateway that is killed does not do later what it was about to do.
+/// A killed gateway does not carry out a delayed call later.
 #[test]
 fn a_stop_ends_a_delay() {
     let (gateway, mut client) = failing(FaultKind::Delay(Duration::from_secs(3600)));
@@ -182,7 +184,7 @@ fn the_nth_call_of_a_method() {
     write(&mut client, "v").unwrap();
 }
 
-/// Faults are for everything that is called, also for what cannot fail in its own words.
+/// Faults hit every method, even one that cannot fail in its own words.
 #[test]
 fn a_method_without_errors_of_its_own() {
     let gateway = gateway();

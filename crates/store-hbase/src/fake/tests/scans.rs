@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A gateway with rows `a` to `e` of one column, and `w`, which is wide.
+/// Starts a gateway with rows `a` to `e` of one column, and `w`, which is wide.
 fn filled() -> FakeGateway {
     let gateway = gateway();
     for row in ["a", "b", "c", "d", "e"] {
