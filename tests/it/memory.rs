@@ -30,10 +30,10 @@ fn pairs_and_clusters_stop_in_order_too() {
     let place = tempfile::tempdir().unwrap();
     let at = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
     let [corpus, kept, found] = ["corpus.jsonl", "kept", "found.jsonl"].map(at);
-    fs::write(&corpus, made_up_corpus(8_000, 3)).unwrap();
+    fs::write(&corpus, made_up_corpus(12_000, 3)).unwrap();
     let mut ends = Vec::new();
     for option in ["--pairs", "--clusters"] {
-        for kib in [45_000, 55_000, 400_000] {
+        for kib in [40_000, 50_000, 400_000] {
             let args = ["dedup", "-q", "--threads", "1", "--profile", "minhash", &corpus, "--output", &kept];
             let args = [&args[..], &[option, &found]].concat();
             let output = limited(&format!("-d {kib}"), "indexer", &args).output().unwrap();
