@@ -5,6 +5,7 @@ mod arithmetic;
 mod server;
 mod signed;
 mod texts;
+mod waits;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
