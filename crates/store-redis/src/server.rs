@@ -11,6 +11,7 @@ use index::{ConnectionCounts, Error, ErrorKind, Result};
 use redis::io::tcp::TcpSettings;
 use redis::{
     Client, Cmd, Connection, ConnectionAddr, FromRedisValue, IntoConnectionInfo, RedisError, RedisResult,
+    Value, from_redis_value,
 };
 
 use super::errors::{is_away, is_elsewhere, is_loading, may_pass, says};
@@ -342,12 +343,11 @@ impl Server {
             if self.losses.n_known().is_none() {
                 return Ok((command.query(connection)?, None));
             }
-            let mut both = redis::pipe();
-            both.add_command(command.clone()).cmd("INFO").arg("stats");
-            match both.query(connection) {
-                // The errors of two commands come as one; the command alone returns its own.
-                Err(error) if !is_away(&error) => Ok((command.query(connection)?, None)),
-                answered => answered,
+            let [value, info] = with_news(connection, command)?.map(Value::extract_error);
+            match (value, info) {
+                (Ok(value), Ok(info)) => Ok((from_redis_value(value)?, Some(from_redis_value(info)?))),
+                // A client without permission for INFO still gets the answer of its command.
+                _ => Ok((command.query(connection)?, None)),
             }
         })?;
         let n_evicted = info.as_deref().and_then(|info| Info(info).n_evicted());
@@ -368,4 +368,12 @@ impl Server {
             tracing::warn!(address = self.address, "{what}");
         }
     }
+}
+
+/// The replies to a command and to what asks for news, sent together. The first one that does not come ends it: a pipeline
+/// of the library would wait as long for each of the others.
+fn with_news(connection: &mut Connection, command: &Cmd) -> RedisResult<[Value; 2]> {
+    let news = redis::cmd("INFO").arg("stats").get_packed_command();
+    connection.send_packed_command(&[command.get_packed_command(), news].concat())?;
+    Ok([connection.recv_response()?, connection.recv_response()?])
 }

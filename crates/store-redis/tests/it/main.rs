@@ -7,6 +7,7 @@ mod copies;
 mod server;
 mod signed;
 mod texts;
+mod waits;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use index::Clock;
@@ -19,6 +19,8 @@ const START: Duration = Duration::from_secs(60);
 pub(crate) struct Server {
     port: u16,
     shell: Child,
+    /// Of the server, asked for before it is stopped for the first time.
+    pid: OnceLock<String>,
 }
 
 /// Starts a server, if `PIGEONHOLE_TESTS` names the suite.
@@ -45,7 +47,7 @@ impl Server {
         drop(free);
         let mut shell = Command::new("sh");
         shell.args(["-c", RUN, "redis", &port.to_string()]).stdin(Stdio::piped());
-        let server = Self { port, shell: shell.spawn().expect("sh runs") };
+        let server = Self { port, shell: shell.spawn().expect("sh runs"), pid: OnceLock::new() };
         let begun = Instant::now();
         while server.client().get_connection().is_err() {
             assert!(begun.elapsed() < START, "redis-server does not answer; apt-get install redis-server");
@@ -60,6 +62,24 @@ impl Server {
 
     pub(crate) fn connection(&self) -> Connection {
         self.client().get_connection().expect("the server answers")
+    }
+
+    /// The index of this name, by a store that waits for so long.
+    pub(crate) fn open_with(&self, name: &str, patience: Duration) -> RedisStore {
+        let uri: RedisUri = format!("127.0.0.1:{}/{name}", self.port).parse().expect("it is an address");
+        RedisStore::with_patience(&uri, patience).expect("it needs no password")
+    }
+
+    /// Stops the server's process, or lets it go on.
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.pid.get_or_init(|| {
+            let info: String =
+                redis::cmd("INFO").arg("server").query(&mut self.connection()).expect("the server answers");
+            let pid = info.lines().find_map(|line| line.strip_prefix("process_id:"));
+            pid.expect("the server knows its process").to_owned()
+        });
+        let status = Command::new("kill").args([&format!("-{name}"), pid]).status().expect("kill runs");
+        assert!(status.success(), "kill -{name} {pid}");
     }
 
     /// Opens the index of this name.

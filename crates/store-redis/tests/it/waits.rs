@@ -1,0 +1,36 @@
+//! A server that hangs is waited for as long as was said, by however many at once.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use index::testsuite::{document, id};
+use index::{Clock, ErrorKind, Identity, Metadata, OpenOptions, Store};
+
+use crate::server::server;
+
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Those beyond the sixteen that had connections waited for one, and then as long again for the reply.
+#[test]
+fn more_callers_than_connections_give_up_together() {
+    let Some(server) = server() else { return };
+    let metadata = OpenOptions::default().new_metadata().unwrap();
+    let metadata = Metadata { identity: Identity::new([1; 16]), ..metadata };
+    server.open("waits", Clock::system()).create(&metadata).unwrap();
+    let store = server.open_with("waits", PATIENCE);
+    store.insert(&[document("a", 1)]).unwrap();
+    server.signal("STOP");
+    let waited: Vec<Duration> = thread::scope(|scope| {
+        let call = || {
+            let begun = Instant::now();
+            let error = store.get(&[id("a")]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+            begun.elapsed()
+        };
+        let callers: Vec<_> = (0..40).map(|_| scope.spawn(call)).collect();
+        callers.into_iter().map(|caller| caller.join().unwrap()).collect()
+    });
+    server.signal("CONT");
+    assert!(waited.iter().all(|waited| (PATIENCE..PATIENCE * 3 / 2).contains(waited)), "{waited:?}");
+    assert!(store.get(&[id("a")]).unwrap()[0].is_some());
+}
