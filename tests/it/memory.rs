@@ -24,7 +24,7 @@ fn a_run_that_needs_more_stops_in_order_and_goes_on_with_more() {
     assert!(fs::read(kept).unwrap() == fs::read(whole).unwrap());
 }
 
-/// What comes after the last record takes memory of its own: it is not begun where it would not fit.
+/// Steps after the last record take memory of their own: a step that would not fit is not begun.
 #[test]
 fn pairs_and_clusters_stop_in_order_too() {
     let place = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Pages of an index's file that hold noise: every command tells of them, and none dies of them or answers by them.
+//! Pages of noise in the file of an index: every command reports them, and none dies of them or
+//! answers by them.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +8,8 @@ use crate::support::{Figures, Random, Run, digest, made_up_corpus, run};
 
 const PAGE_BYTES: usize = 4096;
 
-/// Programs with their arguments. `STORE` stands for the index, `MORE` for a file of texts, `OUT` for a folder to write to.
+/// Programs with their arguments. `STORE` stands for the index, `MORE` for a file of texts, `OUT`
+/// for a folder to write to.
 const COMMANDS: [&[&str]; 10] = [
     &["pigeonhole", "info", "--store", "STORE"],
     &["pigeonhole", "query", "--store", "STORE", "Astronomers at the mountain observatory"],
@@ -56,7 +58,8 @@ impl Trial {
         self.sound.len() / PAGE_BYTES
     }
 
-    /// A command over an index whose file holds these bytes, and what it says and leaves, if it succeeds.
+    /// Runs a command over an index whose file holds these bytes. Returns its output and the files it
+    /// leaves, if it succeeds.
     fn run(&self, command: &[&str], bytes: &[u8]) -> (Run, Option<String>) {
         let (index, out) = (self.folder.path().join("index"), self.folder.path().join("out"));
         for folder in [&index, &out] {

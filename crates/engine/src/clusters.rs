@@ -63,8 +63,8 @@ pub struct Compared {
     pub n_bounded: usize,
 }
 
-/// What [`Join::pairs`] and [`Join::components`] take for a group while they run, with the room to grow: its segments and
-/// suffixes by each facet, and its place in the order of a band.
+/// Memory of [`Join::pairs`] and [`Join::components`] for a group while they run, with the room to
+/// grow, in bytes: its segments and suffixes by each facet, and its place in the order of a band.
 pub const STEP_BYTES_A_GROUP: u64 = 300;
 
 /// Sets of two documents and more, by position.

@@ -222,8 +222,8 @@ impl Client {
 
     /// Returns the regions of a table, remembered or looked up.
     ///
-    /// One caller looks them up, once, and the others wait for that, each until its own time. Where that fails each of them
-    /// goes on by its own patience: it may have more left than the one that has looked.
+    /// One caller looks them up, once, and the others wait for the look-up, each until its own time.
+    /// If the look-up fails, each of them goes on by its own patience, of which more may be left.
     ///
     /// # Errors
     /// [`Error::Remote`] of class `TableNotFoundException` if there is no such table, and the

@@ -23,7 +23,7 @@ pub enum ErrorKind {
     PermissionDenied,
     /// The store cannot be reached or read now; the same call may succeed later.
     Unavailable,
-    /// The store is there and was switched off; the same call succeeds once it is switched on again.
+    /// The store is there and was switched off; the same call succeeds once it is on again.
     Disabled,
     /// No space is left. Nothing was written; the same call succeeds once there is space.
     StorageFull,

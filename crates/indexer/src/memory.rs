@@ -45,7 +45,7 @@ impl Watch {
         used.map_or(Ok(()), |used| Err(OutOfMemory { used, has_journal }))
     }
 
-    /// An error where so little is left that a step must not begin which takes `n_bytes` more in leaps.
+    /// Fails if a step that takes `n_bytes` more, in leaps, would come near the limit.
     pub(crate) fn check_step(&self, n_bytes: u64) -> Result<(), OutOfMemory> {
         let used = self.limits.nearest().filter(|used| used.with_more(n_bytes).is_near_limit());
         used.map_or(Ok(()), |used| Err(OutOfMemory { used, has_journal: false }))

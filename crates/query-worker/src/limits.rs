@@ -12,8 +12,8 @@ const BYTES_MAX: u32 = 256 << 20;
 /// Bytes of texts that were posted lately.
 const RECENT_TEXTS_BYTES_MAX: usize = 64 << 20;
 
-/// By default bodies, and work, take no more than this part each of a limit on the memory of the process. The allocator keeps
-/// what it was given back, and threads have stacks.
+/// Bodies, and work, each take by default at most one part of so many of a limit on the memory of
+/// the process. The allocator keeps freed memory, and threads have stacks.
 const PART_OF_LIMIT: u64 = 8;
 
 /// The most connections at once that wait for an idle one to give way, or are being refused.

@@ -184,7 +184,8 @@ impl Opened {
         Ok(log.max(removals).map_or(0, |(number, ())| number))
     }
 
-    /// Looks at every page of the file, once in this process. For who has no transaction and is to read everything.
+    /// Checks every page of the file, once in this process. For a caller without a transaction that
+    /// is about to read everything.
     pub(super) fn look_through(&self) -> Result<(), Failure> {
         self.place.look_through(&self.env, Pages::All)
     }

@@ -60,8 +60,9 @@ const FOLLOW_STEP: u64 = 16_384;
 /// The time a call waits for its turn to write while others commit nothing, by default.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Files up to this size are looked through when they are opened, in a third of a second at the most. Larger ones are looked
-/// through before all records are read; of their pages those with keys alone are looked at when they are opened.
+/// The greatest file whose pages are all checked when it is opened, which takes a third of a second
+/// at most. Of a larger file only pages with keys are checked then, and all pages before a call that
+/// reads all records.
 const LOOKED_THROUGH_MAX: u64 = 1 << 30;
 
 /// The same time for [`Store::ready`], whose callers want an answer soon.

@@ -27,11 +27,12 @@ pub(super) struct Place {
     data: File,
     /// The length of the file as last seen; the file never shrinks.
     n_bytes: AtomicU64,
-    /// Whether every page has been looked at.
+    /// True once every page was checked.
     is_looked_through: AtomicBool,
 }
 
-/// How often a snapshot is taken to look through: two transactions that end at once take its root away.
+/// The most snapshots taken for one check of the pages: two transactions that end meanwhile
+/// overwrite the root of a snapshot.
 const LOOKS_MAX: usize = 64;
 
 /// The identity of a file on this machine.
@@ -89,8 +90,8 @@ impl Place {
         &self.data
     }
 
-    /// Looks at pages by plain reads, if not all have been looked at: LMDB believes what is in them. What is written from then
-    /// on is what LMDB's processes write. For a thread without a transaction.
+    /// Checks pages by plain reads, unless all were checked before: LMDB trusts their content. Later
+    /// writes are those of LMDB's processes. For a thread without a transaction.
     ///
     /// # Errors
     /// `Corrupt` where a page holds other bytes than LMDB can have written.

@@ -158,7 +158,8 @@ fn a_user_with_a_password() {
     assert!(store.ready().is_ok());
 }
 
-/// A batch is written by several scripts, and the server is full at one of them: what came before is there.
+/// A batch is written by several scripts, and the server is full at one of them: the documents of
+/// the earlier scripts are there.
 #[test]
 fn lines_of_a_batch_that_met_a_full_server_may_be_done() {
     let Some(redis) = Redis::start(&["--maxmemory", "3mb"]) else { return };

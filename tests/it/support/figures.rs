@@ -1,4 +1,4 @@
-//! The one line of figures with which a test of faults ends. `bench/faults/README.md` keeps such lines.
+//! The line of figures with which a test of faults ends. `bench/faults/README.md` keeps such lines.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! What requests hear whose calls come after others that wait for a store that is away: each waits its own time, however
-//! many are before it.
+//! Answers for requests whose calls queue behind others while the store is away: each request waits
+//! its own time, however many are before it.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,10 @@ use tokio::time;
 
 use crate::problem::Problem;
 
-/// When the store was away last, and what was said of it.
+/// The time and the error of the last call that found the store away.
 pub(super) struct Outage {
     last: watch::Sender<Option<(Instant, Problem)>>,
-    /// How long a request waits for a store that is away.
+    /// The time a request waits for a store that is away.
     wait: Duration,
 }
 
@@ -20,7 +20,7 @@ impl Outage {
         Self { last: watch::Sender::new(None), wait }
     }
 
-    /// Passes on the answers of a call, and notes it where the store gave none.
+    /// Passes on the answers of a call, and notes an outage among them.
     pub(super) fn hear<R>(&self, answers: Vec<Result<R, Problem>>) -> Vec<Result<R, Problem>> {
         if let Some(Err(problem)) =
             answers.iter().find(|answer| answer.as_ref().is_err_and(Problem::is_outage))
@@ -30,8 +30,8 @@ impl Outage {
         answers
     }
 
-    /// The answer of a call that is to be made; after the time that a request waits, that of another call that was made
-    /// since and found the store away.
+    /// Waits for the answer of a call yet to be made. After the time a request waits, returns the
+    /// error of any call made since that found the store away.
     pub(super) async fn answer<R>(
         &self,
         mut answer: oneshot::Receiver<Result<R, Problem>>,
@@ -80,7 +80,7 @@ mod tests {
             drop(outage.hear::<u8>(vec![Err(Problem::internal())]));
             assert_eq!(outage.hear(vec![Ok(1), Err(away())]).len(), 2);
         });
-        // As long as nobody has found it away, each waits on.
+        // Until a call has found the store away, each waits on.
         assert_eq!(first.unwrap_err().status(), away().status());
         assert_eq!(second.unwrap(), 7);
         assert_eq!(begun.elapsed(), 2 * WAIT);

@@ -1,8 +1,10 @@
-//! A walk over the trees of a snapshot by plain reads: whether each page is one that LMDB could have written there. LMDB believes
-//! its pages, and one of other bytes ends the process that reads it, or hides what it held.
+//! A walk over the trees of a snapshot by plain reads, which checks that LMDB could have written
+//! each page there. LMDB trusts its pages: a page of other bytes ends the process that reads it, or
+//! hides its records.
 //!
-//! A page of noise fails at its number. The other looks, at bounds within a page and at numbers of pages, keep LMDB from reading
-//! outside of it. Other values in a sound page are what checksums of records are for.
+//! A page of noise fails at its number. The other checks, of bounds within a page and of page
+//! numbers, keep LMDB from reading outside of the page. Other values in a sound page are found by
+//! the checksums of records.
 
 use std::fs::File;
 
@@ -14,27 +16,29 @@ use super::{
     read_at, read_roots,
 };
 
-/// `P_LEAF2` and `P_SUBP` of `mp_flags`: pages of databases with several values to a key, which the store has not got.
+/// `P_LEAF2` and `P_SUBP` of `mp_flags`: pages of databases with several values to a key. The store
+/// has no such database.
 const OF_DUPLICATES: u16 = 0x20 | 0x40;
 /// `F_SUBDATA` of `mn_flags`: the value is the root of a database.
 const DATABASE: u16 = 0x02;
 /// The bytes of a number of a page or a transaction.
 const NUMBER_BYTES: usize = 8;
 
-/// Which pages of the databases a walk reads; it reads all of the free ones' tree and of the databases' names.
+/// The pages of the databases that a walk reads. It always reads all pages of the tree of free pages
+/// and of the tree of database names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pages {
-    /// Those with keys alone, which are some hundredths, and roots.
+    /// Pages with keys alone, some hundredths of all, and roots.
     Branches,
-    /// Those with values too, and the first page of each value that has pages of its own.
+    /// Also pages with values, and the first page of each value with pages of its own.
     All,
 }
 
-/// Looks at the pages of the snapshot of transaction `txn_id`, which a reader must hold. False where its root is
-/// written over already, because two transactions have ended since.
+/// Checks the pages of the snapshot of transaction `txn_id`, which a reader must hold. Returns false
+/// if its root is overwritten already, because two transactions have ended since.
 ///
 /// # Errors
-/// `Corrupt` with the number of the first page that is not what it should be.
+/// `Corrupt` with the number of the first unsound page.
 pub(crate) fn check(file: &File, txn_id: u64, pages: Pages) -> Result<bool> {
     let Some(root) = read_roots(file)?.into_iter().flatten().find(|root| root.txn_id == txn_id) else {
         return Ok(false);
@@ -54,7 +58,7 @@ pub(crate) fn check(file: &File, txn_id: u64, pages: Pages) -> Result<bool> {
     Ok(true)
 }
 
-/// What is told of a page that cannot be what was written.
+/// The error for a page that LMDB cannot have written.
 fn other_bytes(number: u64) -> Error {
     Error::corrupt(format!(
         "page {number} of the store's file data.mdb holds other bytes than were written; stop what uses the index, restore it \
@@ -66,18 +70,18 @@ struct Walk<'a> {
     file: &'a File,
     root: Root,
     n_read: u64,
-    /// The page that is looked at.
+    /// The page under check.
     bytes: Vec<u8>,
 }
 
-/// A key and what stands under it, in a leaf.
+/// The value of a key, and its leaf.
 struct Leaf {
     page: u64,
     value: Value,
 }
 
 enum Value {
-    /// From where to where in the page.
+    /// Start and end in the page.
     Here(usize, usize),
     Overflow {
         number: u64,
@@ -89,7 +93,7 @@ enum Value {
 type Visit<'v> = dyn FnMut(&Walk<'_>, &Leaf) -> Result<()> + 'v;
 
 impl Walk<'_> {
-    /// Looks at a tree, and gives its leaves' nodes in turn to `visit`.
+    /// Checks a tree, and calls `visit` with the nodes of its leaves in turn.
     fn tree(&mut self, tree: Tree, pages: Pages, visit: &mut Visit<'_>) -> Result<()> {
         if tree.root == NO_PAGE {
             return Ok(());
@@ -118,7 +122,7 @@ impl Walk<'_> {
         if !reads_leaves || n_entries == tree.n_entries { Ok(()) } else { Err(other_bytes(tree.root)) }
     }
 
-    /// Looks at a leaf and at the first page of what it holds elsewhere, and returns how many keys it has.
+    /// Checks a leaf and the first page of each value elsewhere. Returns the number of its keys.
     fn leaf(&mut self, number: u64, visit: &mut Visit<'_>) -> Result<u64> {
         self.read(number, LEAF)?;
         let damaged = || other_bytes(number);
@@ -149,7 +153,7 @@ impl Walk<'_> {
         (2..=self.root.last_page).contains(&number)
     }
 
-    /// The nodes of the page that was read, where each lies within it.
+    /// Returns the nodes of the page just read; `None` if one lies outside of the page.
     fn nodes(&self) -> Option<impl Iterator<Item = Node<'_>>> {
         let end = usize::from(NativeEndian::read_u16(&self.bytes[12..]));
         let upper = usize::from(NativeEndian::read_u16(&self.bytes[14..]));
@@ -166,7 +170,7 @@ impl Walk<'_> {
         (is_sound && nodes.clone().all(|node| node.is_some())).then(|| nodes.flatten())
     }
 
-    /// A value in pages of its own: one header is before all of it.
+    /// Checks a value in pages of its own, which has one header before all of it.
     fn overflow(&self, number: u64, len: usize) -> Result<()> {
         let n_pages = (HEADER_BYTES as u64 + len as u64).div_ceil(self.root.page_bytes);
         let mut header = [0; HEADER_BYTES];
@@ -179,7 +183,8 @@ impl Walk<'_> {
         if is_sound { Ok(()) } else { Err(other_bytes(number)) }
     }
 
-    /// What a transaction has freed: a count, then the numbers of the pages, in descending order. A writer takes pages from it.
+    /// Checks the pages freed by a transaction: a count, then the page numbers in descending order. A
+    /// writer takes pages from them.
     fn free_pages(&self, leaf: &Leaf) -> Result<()> {
         let (number, bytes) = match leaf.value {
             Value::Here(from, to) => (leaf.page, self.bytes[from..to].to_vec()),
@@ -206,7 +211,7 @@ fn is_header(bytes: &[u8], number: u64, kind: u16) -> bool {
         && flags & (BRANCH | LEAF | OVERFLOW | META | OF_DUPLICATES) == kind
 }
 
-/// `MDB_node`, by where in its page it begins.
+/// `MDB_node`, by its start in its page.
 struct Node<'a> {
     page: &'a [u8],
     at: usize,
@@ -225,7 +230,7 @@ impl Node<'_> {
         self.node().child()
     }
 
-    /// What stands under the key, where it is in the page.
+    /// Returns the value of the key; `None` if it lies outside of the page.
     fn value(&self) -> Option<Value> {
         let (node, from) = (self.node(), self.key_end());
         let len = node.low() as usize;

@@ -1,4 +1,5 @@
-//! Pages of `data.mdb` that hold other bytes than were written: no call dies of them, or answers by them.
+//! Pages of `data.mdb` with other bytes than were written: no call dies of them, or answers by
+//! them.
 
 use std::fs;
 
@@ -38,8 +39,8 @@ fn answers(store: &EmbeddedStore) -> Result<Vec<String>> {
     Ok(answers)
 }
 
-/// Puts other bytes into pages, one after another, opens the store, and counts the pages that are told of. The others must
-/// change no answer: they are free.
+/// Puts other bytes into each page in turn, opens the store, and counts the reported pages and all
+/// pages. The other pages must change no answer: they are free.
 fn count_told(mut spoil: impl FnMut(&mut [u8], u64), limits: Limits) -> (usize, usize) {
     let directory = directory();
     let before = index(directory.path());

@@ -1,4 +1,5 @@
-//! Older copies of an index, as a server has them after its file was put back, or a replica that was behind.
+//! Older copies of an index: those of a server whose file was put back, or of a replica that was
+//! behind.
 
 use index::testsuite::{document, id};
 use index::{Clock, Profile, Store};
