@@ -12,8 +12,8 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
-pub(crate) use self::call::Call;
-pub(crate) use self::item::Item;
+use self::call::Call;
+use self::item::Item;
 pub use self::item::{CheckAndMutate, Checked, Get, Mutation};
 use crate::regions::{Address, Region, Regions};
 use crate::retry::Retry;

@@ -7,9 +7,7 @@ use bytes::Bytes;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::regions::Address;
-use crate::{
-    Cell, CheckAndMutate, Checked, ClientOptions, Error, Get, Mutation, PageOptions, Pages, Range, Read,
-};
+use crate::{Cell, CheckAndMutate, Checked, ClientOptions, Error, Get, Mutation, PageOptions, Pages, Range};
 
 /// A client of one cluster for threads. Many threads may call at once, but no asynchronous task
 /// may, since a call blocks the task's thread.
@@ -108,29 +106,6 @@ impl Client {
         visit: &mut impl FnMut(usize, Pages) -> Result<(), E>,
     ) -> Result<(), E> {
         self.wait(self.client.pages(table, family, ranges, options, visit))
-    }
-
-    /// As [`crate::Timeline::get_many`].
-    ///
-    /// # Errors
-    /// [`Error`].
-    pub fn timeline_get_many(&self, table: &str, gets: &[Get]) -> Result<Vec<Read<Vec<Cell>>>, Error> {
-        self.wait(self.client.timeline().get_many(table, gets))
-    }
-
-    /// As [`crate::Timeline::pages`].
-    ///
-    /// # Errors
-    /// [`Error`], and the first error of `visit`.
-    pub fn timeline_pages<E: From<Error>>(
-        &self,
-        table: &str,
-        family: &Bytes,
-        ranges: &[Range],
-        options: &PageOptions,
-        visit: &mut impl FnMut(usize, Read<Pages>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.wait(self.client.timeline().pages(table, family, ranges, options, visit))
     }
 
     /// As [`crate::Client::time_to_live`].

@@ -1,6 +1,5 @@
 //! The client of a cluster: connections to its servers, and calls that find their way.
 
-use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +19,6 @@ use crate::regions::{self, Address, MAGIC, META, Regions};
 use crate::retry::{Retry, Watch};
 use crate::scan::{Scan, Scanner};
 use crate::slots::Slots;
-use crate::timeline::Consistency;
 use crate::{Answer, Cell, Connection, ConnectionOptions, Error, Get, Service};
 
 /// Options of a [`Client`].
@@ -38,11 +36,6 @@ pub struct ClientOptions {
     /// The same limit, if shorter, as long as no server has ever answered: nothing is gained by
     /// waiting for a mistyped address.
     pub first_patience: Duration,
-    /// The time to wait for the primary of a region before a replica is asked as well, in gets by
-    /// [`Client::timeline`].
-    pub primary_get_timeout: Duration,
-    /// The same time in scans and pages.
-    pub primary_scan_timeout: Duration,
     /// Listener for calls that wait for a server.
     pub watch: Option<Arc<dyn Watch>>,
 }
@@ -55,9 +48,6 @@ impl Default for ClientOptions {
             call_timeout: Duration::from_secs(20),
             patience: Duration::from_secs(120),
             first_patience: Duration::from_secs(5),
-            // The defaults of HBase's own client.
-            primary_get_timeout: Duration::from_millis(10),
-            primary_scan_timeout: Duration::from_secs(1),
             watch: None,
         }
     }
@@ -80,9 +70,6 @@ pub struct Client {
     /// too.
     known: Mutex<Vec<Address>>,
     has_answered: AtomicBool,
-    /// Tables with a primary that did not answer a timeline read, and the time of their next
-    /// look-up.
-    suspects: Mutex<HashMap<String, Instant>>,
 }
 
 /// So much longer a caller waits for a look-up than that waits for its own calls.
@@ -117,14 +104,13 @@ impl Client {
             n_look_ups: AtomicU64::new(0),
             known: Mutex::default(),
             has_answered: AtomicBool::new(false),
-            suspects: Mutex::default(),
         }
     }
 
     /// Returns a scanner for the rows of `scan`, page by page, across regions.
     #[must_use]
     pub fn scan(&self, table: &str, scan: Scan) -> Scanner<'_> {
-        Scanner::new(self, table, scan, Consistency::Strong)
+        Scanner::new(self, table, scan)
     }
 
     /// Returns the number of open connections.
@@ -146,10 +132,6 @@ impl Client {
 
     pub(crate) fn options(&self) -> &ClientOptions {
         &self.options
-    }
-
-    pub(crate) fn suspects(&self) -> MutexGuard<'_, HashMap<String, Instant>> {
-        lock(&self.suspects)
     }
 
     pub(crate) fn watch(&self) -> Option<&dyn Watch> {
@@ -243,13 +225,8 @@ impl Client {
         found.unwrap_or_else(|_| Err(Error::Deadline(begun.elapsed())))
     }
 
-    /// Remembers looked-up regions of a table.
-    pub(crate) fn replace(&self, table: &str, regions: Regions) -> Arc<Regions> {
-        self.tables.replace(table.to_owned(), regions)
-    }
-
     /// Reads where the regions of a table are, once.
-    pub(crate) async fn look_up(&self, table: &str, until: Instant) -> Result<Regions, Error> {
+    async fn look_up(&self, table: &str, until: Instant) -> Result<Regions, Error> {
         let (start, stop) = regions::rows_of(table);
         let scan = Scan { start, stop, families: vec!["info".into()], ..Scan::default() };
         let mut scanner = self.scan(META, scan);

@@ -61,7 +61,6 @@ mod regions;
 mod retry;
 mod scan;
 mod slots;
-mod timeline;
 #[cfg(feature = "tls")]
 mod tls;
 
@@ -82,6 +81,5 @@ pub use pages::{PageOptions, Pages, Range};
 pub use regions::{Address, Region};
 pub use retry::Watch;
 pub use scan::{Scan, Scanner};
-pub use timeline::{Read, Timeline};
 #[cfg(feature = "tls")]
 pub use tls::{Tls, TlsError};

@@ -16,8 +16,7 @@ use crate::messages::{ScanRequest, ScanResponse};
 use crate::regions::{Region, Regions, specifier};
 use crate::retry::Retry;
 use crate::scan::pieces;
-use crate::timeline::Consistency;
-use crate::{Cell, Client, Error, Read, Service};
+use crate::{Cell, Client, Error, Service};
 
 /// Rows from one key to another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,14 +85,11 @@ struct Part {
     page: Pages,
     /// True if there may be more cells of the last piece's row.
     is_open: bool,
-    /// True if a part of the page is from a replica.
-    is_stale: bool,
 }
 
 impl Part {
     fn new(number: usize, range: Range) -> Self {
-        let (from, page) = (range.start.clone(), Vec::new());
-        Self { numbers: vec![number], range, from, page, is_open: false, is_stale: false }
+        Self { numbers: vec![number], from: range.start.clone(), range, page: Vec::new(), is_open: false }
     }
 
     /// Discards the page, to read the range from its start.
@@ -101,7 +97,6 @@ impl Part {
         self.from = self.range.start.clone();
         self.page.clear();
         self.is_open = false;
-        self.is_stale = false;
     }
 
     fn is_full(&self, options: &PageOptions) -> bool {
@@ -131,7 +126,6 @@ impl Part {
 /// The parameters of a call, the same in all regions.
 #[derive(Clone, Copy)]
 struct Of<'a> {
-    consistency: Consistency,
     table: &'a str,
     family: &'a Bytes,
     options: &'a PageOptions,
@@ -161,23 +155,10 @@ impl Client {
         options: &PageOptions,
         visit: &mut impl FnMut(usize, Pages) -> Result<(), E>,
     ) -> Result<(), E> {
-        let visit = &mut |number, read: Read<Pages>| visit(number, read.value);
-        self.pages_by(Consistency::Strong, table, family, ranges, options, visit).await
-    }
-
-    pub(crate) async fn pages_by<E: From<Error>>(
-        &self,
-        consistency: Consistency,
-        table: &str,
-        family: &Bytes,
-        ranges: &[Range],
-        options: &PageOptions,
-        visit: &mut impl FnMut(usize, Read<Pages>) -> Result<(), E>,
-    ) -> Result<(), E> {
         let mut retry = Retry::new(self, table);
         let mut left = parts(ranges);
         while !left.is_empty() {
-            let regions = match self.regions_by(consistency, table, retry.until()).await {
+            let regions = match self.regions(table, retry.until()).await {
                 Ok(regions) => regions,
                 Err(error) => {
                     retry.after(error, None).await?;
@@ -187,7 +168,7 @@ impl Client {
             let (jobs, lost, mut failure) = jobs(&regions, std::mem::take(&mut left), options);
             left = lost;
             let mut waiting = jobs.into_iter();
-            let of = Of { consistency, table, family, options };
+            let of = Of { table, family, options };
             let within = retry.within();
             let read = |(region, parts)| self.read(of, region, parts, within);
             let mut under_way = FuturesUnordered::new();
@@ -240,7 +221,7 @@ impl Client {
         outcome: &mut Outcome,
         within: Duration,
     ) -> Result<(), Error> {
-        let Of { consistency, table, family, options } = of;
+        let Of { family, options, .. } = of;
         let n_pieces =
             (options.pieces_max.saturating_mul(parts.len())).clamp(1, ANSWER_PIECES.max(options.pieces_max));
         let mut request = ScanRequest {
@@ -252,21 +233,10 @@ impl Client {
             ..ScanRequest::default()
         };
         let mut n_calls = 0;
-        let until = Instant::now() + within;
-        let (copy, answer) = self.begin_scan(consistency, table, region, &request, until).await?;
-        if copy.name != region.name {
-            parts.iter_mut().for_each(|part| part.is_stale = true);
-        }
-        let mut answer = Some(answer);
+        let mut until = Instant::now() + within;
         loop {
-            let answer = match answer.take() {
-                Some(first) => first,
-                // Each answer is a step.
-                None => {
-                    let (server, until) = (&copy.server, Instant::now() + self.options().call_timeout);
-                    self.call_at(server, Service::Client, "Scan", &request, &[], until).await?
-                }
-            };
+            let server = &region.server;
+            let answer = self.call_at(server, Service::Client, "Scan", &request, &[], until).await?;
             let message: ScanResponse = answer.message()?;
             for piece in pieces(answer, &message) {
                 let (cells, is_open) = piece?;
@@ -297,7 +267,7 @@ impl Client {
             let id = id.ok_or_else(|| Error::Protocol("a scan without an id".to_owned()))?;
             if parts.front().is_some_and(|part| part.is_full(options)) {
                 outcome.done.extend(parts.pop_front());
-                self.close_scanner(&copy.server, id);
+                self.close_scanner(&region.server, id);
                 return Ok(());
             }
             request = ScanRequest {
@@ -309,6 +279,8 @@ impl Client {
             };
             // Calls are counted from the second on.
             n_calls += 1;
+            // Each answer is a step.
+            until = Instant::now() + self.options().call_timeout;
         }
     }
 }
@@ -317,18 +289,17 @@ impl Part {
     fn visit<E>(
         mut self,
         options: &PageOptions,
-        visit: &mut impl FnMut(usize, Read<Pages>) -> Result<(), E>,
+        visit: &mut impl FnMut(usize, Pages) -> Result<(), E>,
     ) -> Result<(), E> {
-        let is_stale = self.is_stale;
         self.page.truncate(options.pieces_max);
         let (last, others) = match self.numbers.split_last() {
             Some((last, others)) => (*last, others),
             None => return Ok(()),
         };
         for number in others {
-            visit(*number, Read { value: self.page.clone(), is_stale })?;
+            visit(*number, self.page.clone())?;
         }
-        visit(last, Read { value: self.page, is_stale })
+        visit(last, self.page)
     }
 }
 

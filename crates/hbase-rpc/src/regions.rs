@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use bytes::Bytes;
-use md5::{Digest, Md5};
 use prost::Message;
 
 use crate::messages::{REGION_NAME, RegionInfo, RegionSpecifier};
@@ -33,15 +32,6 @@ pub struct Region {
     pub end: Bytes,
     /// The server of the region, as far as is known.
     pub server: Address,
-    /// The same rows on other servers, which may be behind. A replica has no replicas.
-    pub replicas: Vec<Self>,
-}
-
-impl Region {
-    /// Iterates over this region and then its replicas, in the order of asking.
-    pub(crate) fn copies(&self) -> impl Iterator<Item = &Self> {
-        std::iter::once(self).chain(&self.replicas)
-    }
 }
 
 /// The regions of a table, by their start keys.
@@ -64,7 +54,7 @@ impl Regions {
     /// Returns the one region of `hbase:meta`.
     pub(crate) fn of_meta_itself(server: Address) -> Self {
         let name = Bytes::from_static(META_REGION);
-        let region = Region { name, start: Bytes::new(), end: Bytes::new(), server, replicas: Vec::new() };
+        let region = Region { name, start: Bytes::new(), end: Bytes::new(), server };
         Self(BTreeMap::from([(Bytes::new(), region)]))
     }
 
@@ -103,37 +93,12 @@ fn of_row(row: &[Cell]) -> Result<Option<Region>, Error> {
     if is_gone || info.replica_id.unwrap_or(0) != 0 {
         return Ok(None);
     }
-    let address = |server: &Bytes| {
-        let (host, port) = std::str::from_utf8(server).ok()?.rsplit_once(':')?;
-        Some((host.to_owned(), port.parse().ok()?))
-    };
-    let server = address(server).ok_or_else(|| damaged("info:server"))?;
+    let server = std::str::from_utf8(server).ok().and_then(|server| server.rsplit_once(':'));
+    let (host, port) = server.ok_or_else(|| damaged("info:server"))?;
+    let port = port.parse().map_err(|_| damaged("info:server"))?;
     let name = row.first().map(|cell| cell.row.clone()).unwrap_or_default();
     let (start, end) = (info.start_key.unwrap_or_default(), info.end_key.unwrap_or_default());
-    let mut region = Region { name, start, end, server, replicas: Vec::new() };
-    for Cell { family, qualifier, value, .. } in row {
-        let id = qualifier.strip_prefix(b"server_").filter(|_| &family[..] == b"info" && !value.is_empty());
-        let Some(id) = id else { continue };
-        let named = std::str::from_utf8(id).ok().and_then(|id| replica_name(&region.name, id));
-        let (name, server) = named.zip(address(value)).ok_or_else(|| damaged("info:server of a replica"))?;
-        let (start, end) = (region.start.clone(), region.end.clone());
-        let replica = Region { name, start, end, server, replicas: Vec::new() };
-        region.replicas.push(replica);
-    }
-    Ok(Some(region))
-}
-
-/// Returns the name of a replica by its number of four hexadecimal digits:
-/// `table,start key,time_number.digest.`. A server looks at the digest alone. `None` if the name of
-/// the region has no digest.
-pub(crate) fn replica_name(region: &[u8], id: &str) -> Option<Bytes> {
-    let end = region.strip_suffix(b".")?.iter().rposition(|byte| *byte == b'.')?;
-    let mut name = [&region[..end], b"_", id.as_bytes()].concat();
-    let digest = Md5::digest(&name);
-    name.push(b'.');
-    name.extend(digest.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()));
-    name.push(b'.');
-    Some(name.into())
+    Ok(Some(Region { name, start, end, server: (host.to_owned(), port) }))
 }
 
 /// Returns the name of a region for a request.
@@ -196,29 +161,36 @@ mod tests {
         assert!(Regions::of_meta(&[row("", "", Some("no port"), |_| {})]).is_err());
     }
 
-    /// The expected name is one that HBase 2.6.1 made.
+    /// A table with `REGION_REPLICATION`: replicas are columns of the row of their primary.
     #[test]
-    fn replicas_are_named_after_their_region() {
-        let name = b"twice,b,1795557328704.e45845efa36edc9c44b564901efad70c.";
-        let expected = "twice,b,1795557328704_0001.40e6c2079e1f1a1fc64513a8984871ac.";
-        assert_eq!(replica_name(name, "0001").unwrap(), expected);
-        assert_eq!(replica_name(b"hbase:meta,,1", "0001"), None);
-
-        let mut row = row("m", "", Some("b:2"), |_| {});
-        let of_replica = |qualifier: &'static str, server: &'static str| Cell {
-            qualifier: qualifier.into(),
-            value: server.into(),
-            ..row[0].clone()
-        };
-        // A replica on its way is no copy.
-        row.extend([
-            of_replica("server_0001", "c:3"),
-            of_replica("server_0002", ""),
-            of_replica("sn_0001", "c,3,4"),
-        ]);
-        let regions = Regions::of_meta(&[row]).unwrap();
-        let copies: Vec<_> = regions.of_key(b"n").unwrap().copies().collect();
-        assert_eq!(copies.len(), 2);
-        assert_eq!((&copies[1].start[..], &copies[1].server), (&b"m"[..], &("c".to_owned(), 3)));
+    fn a_table_with_replicas_is_read_from_its_primaries_only() {
+        let mut rows = vec![
+            row("", "d", Some("a:1"), |_| {}),
+            row("d", "m", None, |_| {}),
+            row("m", "", Some("b:2"), |_| {}),
+        ];
+        let primaries = Regions::of_meta(&rows).unwrap();
+        assert_eq!(primaries.iter().count(), 2);
+        for row in &mut rows {
+            let of_replica = |qualifier: &'static str, value: &'static str| Cell {
+                qualifier: qualifier.into(),
+                value: value.into(),
+                ..row[0].clone()
+            };
+            let columns = [
+                of_replica("server_0001", "c:3"),
+                of_replica("server_0002", ""),
+                of_replica("serverstartcode_0001", "12345678"),
+                of_replica("sn_0001", "c,3,4"),
+                of_replica("state_0001", "OPEN"),
+            ];
+            row.splice(0..0, columns);
+        }
+        // A row of a replica itself, after the row of its primary.
+        rows.push(row("m", "", Some("c:3"), |info| info.replica_id = Some(1)));
+        let found = Regions::of_meta(&rows).unwrap();
+        assert!(found.iter().eq(primaries.iter()), "{found:?}");
+        // A region without a primary is on its way, even if a replica is up.
+        assert!(found.of_key(b"d").is_err());
     }
 }

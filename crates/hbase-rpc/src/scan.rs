@@ -9,7 +9,6 @@ use bytes::Bytes;
 use crate::messages::{Column, ScanRequest, ScanResponse};
 use crate::regions::{Region, Regions, specifier};
 use crate::retry::Retry;
-use crate::timeline::Consistency;
 use crate::{Answer, Cell, CellError, Client, Error, Service, messages};
 
 /// The rows and options of a scan.
@@ -49,8 +48,6 @@ pub struct Scanner<'a> {
     /// The row to begin the next scanner with; `None` once the end is reached.
     next: Option<From>,
     open: Option<Open>,
-    consistency: Consistency,
-    is_stale: bool,
     /// The cells of a row with more to come.
     partial: Vec<Cell>,
 }
@@ -72,18 +69,9 @@ struct Open {
 }
 
 impl<'a> Scanner<'a> {
-    pub(crate) fn new(client: &'a Client, table: &str, scan: Scan, consistency: Consistency) -> Self {
+    pub(crate) fn new(client: &'a Client, table: &str, scan: Scan) -> Self {
         let next = Some(From { row: scan.start.clone(), inclusive: true });
-        let (table, open, partial) = (table.to_owned(), None, Vec::new());
-        Self { client, table, scan, next, open, consistency, is_stale: false, partial }
-    }
-
-    /// Returns true if a replica has answered at any time until now: rows may be missing, and
-    /// returned rows may be old. Only a scan of [`Timeline`](crate::Timeline) can be stale. Ask
-    /// after the end: a replica without rows of a region yet shows in no page.
-    #[must_use]
-    pub fn is_stale(&self) -> bool {
-        self.is_stale
+        Self { client, table: table.to_owned(), scan, next, open: None, partial: Vec::new() }
     }
 
     /// Returns the next rows, each as its cells, or `None` after the last.
@@ -134,7 +122,7 @@ impl<'a> Scanner<'a> {
         until: Instant,
     ) -> Result<Vec<Vec<Cell>>, Error> {
         let common = self.request();
-        let (region, answer) = match &mut self.open {
+        let (region, request) = match &mut self.open {
             Some(open) => {
                 open.n_calls += 1;
                 let request = ScanRequest {
@@ -143,24 +131,19 @@ impl<'a> Scanner<'a> {
                     ..common
                 };
                 *known = Some(Arc::clone(&open.regions));
-                let region = open.region.clone();
-                let server = &region.server;
-                let answer =
-                    self.client.call_at(server, Service::Client, "Scan", &request, &[], until).await?;
-                (region, answer)
+                (open.region.clone(), request)
             }
             None => {
                 let from = self.next.clone().unwrap_or(From { row: Bytes::new(), inclusive: true });
-                let regions = self.client.regions_by(self.consistency, &self.table, until).await?;
-                let region = known.insert(regions).of_key(&from.row)?;
+                let regions = self.client.regions(&self.table, until).await?;
+                let region = known.insert(regions).of_key(&from.row)?.clone();
                 let scan = Some(self.message(&from));
-                let request = ScanRequest { region: Some(specifier(region)), scan, ..common };
-                let begun = self.client.begin_scan(self.consistency, &self.table, region, &request, until);
-                let (copy, answer) = begun.await?;
-                self.is_stale |= copy.name != region.name;
-                (copy.clone(), answer)
+                let request = ScanRequest { region: Some(specifier(&region)), scan, ..common };
+                (region, request)
             }
         };
+        let server = &region.server;
+        let answer = self.client.call_at(server, Service::Client, "Scan", &request, &[], until).await?;
         let message: ScanResponse = answer.message()?;
         let rows = self.rows(answer, &message)?;
         if let Some(last) = rows.last().and_then(|row| row.first()) {

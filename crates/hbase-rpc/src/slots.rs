@@ -63,13 +63,6 @@ impl<K: Eq + Hash, T> Slots<K, T> {
         self.lock().get(key).and_then(made).cloned()
     }
 
-    /// Replaces the value of a key.
-    pub(crate) fn replace(&self, key: K, thing: T) -> Arc<T> {
-        let thing = Arc::new(thing);
-        self.lock().insert(key, Slot::new(OnceCell::new_with(Some(Ok(Arc::clone(&thing))))));
-        thing
-    }
-
     /// Drops the value of a key, if already made and stale.
     pub(crate) fn forget<Q: Eq + Hash + ?Sized>(&self, key: &Q, is_stale: impl Fn(&Arc<T>) -> bool)
     where

@@ -9,8 +9,6 @@ mod lookups;
 mod pages;
 #[path = "cluster/random.rs"]
 mod random;
-#[path = "cluster/replicas.rs"]
-mod replicas;
 #[path = "cluster/retries.rs"]
 mod retries;
 #[path = "cluster/scans.rs"]

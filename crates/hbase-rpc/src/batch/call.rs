@@ -10,27 +10,27 @@ use crate::regions::{Address, Region, specifier};
 use crate::{Answer, Cell, Cells, Error, RemoteError};
 
 /// One request, and the numbers of its items in the order of the request.
-pub(crate) struct Call<'a> {
-    pub(crate) server: Address,
-    pub(crate) request: MultiRequest,
-    pub(crate) block: BytesMut,
-    pub(crate) items: Vec<usize>,
-    pub(crate) last: Option<&'a Get>,
+pub(super) struct Call<'a> {
+    pub(super) server: Address,
+    pub(super) request: MultiRequest,
+    pub(super) block: BytesMut,
+    pub(super) items: Vec<usize>,
+    pub(super) last: Option<&'a Get>,
 }
 
 /// The results of a call: one of each item, and one of `last`.
-pub(crate) struct Results {
-    pub(crate) items: Vec<Result<(Vec<Cell>, bool), Error>>,
-    pub(crate) last: Option<Result<Vec<Cell>, Error>>,
+pub(super) struct Results {
+    pub(super) items: Vec<Result<(Vec<Cell>, bool), Error>>,
+    pub(super) last: Option<Result<Vec<Cell>, Error>>,
 }
 
 impl<'a> Call<'a> {
-    pub(crate) fn new(server: &Address) -> Self {
+    pub(super) fn new(server: &Address) -> Self {
         let (request, block) = (MultiRequest::default(), BytesMut::new());
         Self { server: server.clone(), request, block, items: Vec::new(), last: None }
     }
 
-    pub(crate) fn add<I: Item>(
+    pub(super) fn add<I: Item>(
         &mut self,
         region: &Region,
         items: &[I],
@@ -61,14 +61,14 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    pub(crate) fn add_last(&mut self, region: &Region, get: &'a Get) {
+    pub(super) fn add_last(&mut self, region: &Region, get: &'a Get) {
         let action = Action { index: Some(0), get: Some(get.message()), ..Action::default() };
         let region = Some(specifier(region));
         self.request.regions.push(RegionAction { region, actions: vec![action], ..RegionAction::default() });
         self.last = Some(get);
     }
 
-    pub(crate) fn results(&self, answer: Answer) -> Result<Results, Error> {
+    pub(super) fn results(&self, answer: Answer) -> Result<Results, Error> {
         answer.check_results(&self.request)?;
         let message: MultiResponse = answer.message()?;
         let mut cells = answer.cells;
@@ -83,7 +83,7 @@ impl<'a> Call<'a> {
         Ok(Results { items: all, last })
     }
 
-    pub(crate) fn all_failed(&self, error: Error) -> Results {
+    pub(super) fn all_failed(&self, error: Error) -> Results {
         // Each item needs the error for `may_be_done`; the last item gets the original.
         let mut items: Vec<_> = self.items.iter().map(|_| Err(error.again())).collect();
         if let Some(last) = items.last_mut() {

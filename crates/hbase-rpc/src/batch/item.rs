@@ -44,7 +44,6 @@ impl Get {
             row: self.row.clone(),
             columns: self.columns.iter().map(column).collect(),
             max_versions: Some(1),
-            ..messages::Get::default()
         }
     }
 }
@@ -127,7 +126,7 @@ pub enum Checked {
 }
 
 /// An item of a batch.
-pub(crate) trait Item {
+pub(super) trait Item {
     /// The outcome of one item.
     type Outcome;
 

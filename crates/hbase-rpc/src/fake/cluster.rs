@@ -8,12 +8,11 @@ use bytes::Bytes;
 use super::calls::MASTER;
 use super::faults::{Fault, FaultKind};
 use super::server::Listener;
-use super::state::Region;
 use super::table::Table;
 use super::{Cluster, HOST, lock};
 use crate::Cell;
 use crate::messages::{DISABLED, ENABLED, ENABLING};
-use crate::regions::{Address, replica_name};
+use crate::regions::Address;
 
 impl Cluster {
     /// Returns the address of the master, even if killed.
@@ -62,7 +61,6 @@ impl Cluster {
         let mut state = lock(&self.0.state);
         state.tables.remove(name);
         state.regions.retain(|_, region| region.table != name);
-        state.replicas.retain(|_, region| region.table != name);
     }
 
     /// Enables or disables a table. No server serves the regions of a disabled table.
@@ -128,25 +126,6 @@ impl Cluster {
         state.regions.get_mut(&name).expect("it was found").server = server + 1;
     }
 
-    /// Gives each region of a table a replica on the server after its own, with the present rows.
-    /// Later writes reach the replicas by another call of this function.
-    ///
-    /// # Panics
-    /// Where there is no such table.
-    pub fn replicate(&self, table: &str) {
-        let state = &mut *lock(&self.0.state);
-        let of = state.tables.get_mut(table).expect("the table was created");
-        of.replicated = of.rows.clone();
-        state.replicas.retain(|_, replica| replica.table != table);
-        let n_servers = state.servers.len() - 1;
-        for (name, region) in state.regions.iter().filter(|(_, region)| region.table == table) {
-            let server = region.server % n_servers + 1;
-            let replica = Region { server, replica_of: Some(name.clone()), ..region.clone() };
-            let name = replica_name(name, "0001").expect("names end with a digest");
-            state.replicas.insert(name, replica);
-        }
-    }
-
     /// Returns the region server of a key of a table.
     ///
     /// # Panics
@@ -198,8 +177,6 @@ impl Cluster {
                 region.server = to;
             }
         }
-        let up = state.idlest();
-        state.replicas.values_mut().filter(|replica| replica.server == lost).for_each(|of| of.server = up);
         if state.meta == lost {
             state.meta = state.idlest();
         }

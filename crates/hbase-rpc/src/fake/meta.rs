@@ -47,12 +47,7 @@ pub(super) fn rows(state: &State) -> Vec<(Bytes, Vec<Cell>)> {
             replica_id: Some(0),
         };
         let server = Bytes::from(format!("{}:{}", state.host, state.servers[region.server].port));
-        let mut cells =
-            vec![cell(row, "info", "regioninfo", stored(&info)), cell(row, "info", "server", server)];
-        for replica in state.replicas.values().filter(|replica| replica.replica_of.as_ref() == Some(row)) {
-            let server = Bytes::from(format!("{}:{}", state.host, state.servers[replica.server].port));
-            cells.push(cell(row, "info", "server_0001", server));
-        }
+        let cells = vec![cell(row, "info", "regioninfo", stored(&info)), cell(row, "info", "server", server)];
         rows.push((row.clone(), cells));
     }
     rows.sort_by(|a, b| compare(&a.0, &b.0));

@@ -146,9 +146,7 @@ impl Call<'_> {
                 cell.encode(&mut self.found).map_err(|_| Failure::new("java.io.IOException", "too long"))?;
             }
             let associated_cell_count = i32::try_from(found.len()).ok();
-            let stale = matches!(place, Place::Region(region) if region.replica_of.is_some());
-            let stale = Some(stale);
-            return Ok(CellResult { associated_cell_count, stale, ..CellResult::default() });
+            return Ok(CellResult { associated_cell_count, ..CellResult::default() });
         }
         if let Some(mutation) = &action.mutation {
             self.change(place, mutation, cells)?;
@@ -171,7 +169,7 @@ impl Call<'_> {
                 }
                 let table = &self.state.tables[&region.table];
                 get.columns.iter().try_for_each(|column| table.check_family(&column.family))?;
-                Ok(table.visible_of(table.rows_of(region), &get.row, &get.columns, self.state.now()))
+                Ok(table.visible(&get.row, &get.columns, self.state.now()))
             }
         }
     }
@@ -180,9 +178,6 @@ impl Call<'_> {
         let Place::Region(region) = place else {
             return Err(Failure::last("DoNotRetryIOException", "hbase:meta is made by the cluster"));
         };
-        if region.replica_of.is_some() {
-            return Err(Failure::last("DoNotRetryIOException", "a replica is not written to"));
-        }
         let now = self.state.now();
         let table = self.state.tables.get_mut(&region.table);
         let table = table.ok_or_else(|| Failure::new("NotServingRegionException", "no such table"))?;

@@ -167,10 +167,10 @@ fn keys(state: &State, open: &OpenScan) -> Vec<Bytes> {
         (after.is_gt() || after.is_eq() && from.is_inclusive)
             && (stop.is_empty() || order(key, &stop).is_lt() || includes_stop && *key == stop)
     };
-    match state.region(region) {
+    match state.regions.get(region) {
         Some(region) => {
             let table = &state.tables[&region.table];
-            let keys = table.rows_of(region).range(from.row.clone()..).map(|(key, _)| key);
+            let keys = table.rows.range(from.row.clone()..).map(|(key, _)| key);
             keys.take_while(|key| region.has(key))
                 .filter(|key| is_left(&|a, b| a.cmp(b), key))
                 .cloned()
@@ -185,11 +185,8 @@ fn keys(state: &State, open: &OpenScan) -> Vec<Bytes> {
 
 fn cells(state: &State, open: &OpenScan, key: &Bytes) -> Vec<Cell> {
     let columns = &open.scan.columns;
-    match state.region(&open.region) {
-        Some(region) => {
-            let table = &state.tables[&region.table];
-            table.visible_of(table.rows_of(region), key, columns, state.now())
-        }
+    match state.regions.get(&open.region) {
+        Some(region) => state.tables[&region.table].visible(key, columns, state.now()),
         None => {
             let row = meta::rows(state).into_iter().find(|(found, _)| found == key);
             let mut cells = row.map(|(_, cells)| cells).unwrap_or_default();

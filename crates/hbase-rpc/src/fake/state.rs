@@ -18,8 +18,6 @@ pub(super) struct State {
     pub(super) tables: BTreeMap<String, Table>,
     /// Regions by the names that requests use.
     pub(super) regions: BTreeMap<Bytes, Region>,
-    /// Replicas by name; at most one of each region.
-    pub(super) replicas: BTreeMap<Bytes, Region>,
     /// The first one is the master, which has no regions.
     pub(super) servers: Vec<Server>,
     /// The number of the server with `hbase:meta`.
@@ -42,8 +40,6 @@ pub(super) struct Region {
     pub(super) start: Bytes,
     pub(super) end: Bytes,
     pub(super) server: usize,
-    /// The name of the primary, in a replica.
-    pub(super) replica_of: Option<Bytes>,
 }
 
 impl Region {
@@ -71,7 +67,6 @@ impl State {
             host: host.to_owned(),
             tables: BTreeMap::new(),
             regions: BTreeMap::new(),
-            replicas: BTreeMap::new(),
             servers,
             meta: 1,
             scans: HashMap::new(),
@@ -106,7 +101,7 @@ impl State {
         if name == META_REGION {
             return if server == self.meta { Ok(Place::Meta) } else { Err(not_here()) };
         }
-        let region = self.region(name).ok_or_else(not_here)?;
+        let region = self.regions.get(name).ok_or_else(not_here)?;
         if self.tables.get(&region.table).is_none_or(|table| table.state != ENABLED) {
             return Err(not_here());
         }
@@ -120,21 +115,13 @@ impl State {
         Ok(Place::Region(region.clone()))
     }
 
-    /// Returns a region, or a replica whose primary still exists.
-    pub(super) fn region(&self, name: &Bytes) -> Option<&Region> {
-        let is_of_one = |replica: &&Region| {
-            replica.replica_of.as_ref().is_some_and(|primary| self.regions.contains_key(primary))
-        };
-        self.regions.get(name).or_else(|| self.replicas.get(name).filter(is_of_one))
-    }
-
     /// Adds a region with a name of its own. The caller has removed the regions in its place.
     pub(super) fn add_region(&mut self, table: &str, start: Bytes, end: Bytes, server: usize) {
         let id = self.next_id();
-        // A number in place of a digest: nothing looks into either.
+        // A number in place of a digest: nothing looks into it.
         let mut name = [table.as_bytes(), b",", &start, b","].concat();
         name.extend_from_slice(format!("{id}.{id:032x}.").as_bytes());
-        let region = Region { id, table: table.to_owned(), start, end, server, replica_of: None };
+        let region = Region { id, table: table.to_owned(), start, end, server };
         self.regions.insert(name.into(), region);
     }
 

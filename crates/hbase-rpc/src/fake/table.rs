@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 
 use super::Failure;
-use super::state::Region;
 use crate::messages::Column as Selected;
 use crate::{Cell, CellType, LATEST};
 
@@ -16,19 +15,17 @@ pub(super) struct Table {
     pub(super) families: BTreeMap<Bytes, Option<u32>>,
     pub(super) state: i32,
     pub(super) rows: BTreeMap<Bytes, Row>,
-    /// The rows of the replicas.
-    pub(super) replicated: BTreeMap<Bytes, Row>,
 }
 
 /// A row.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Row {
     columns: BTreeMap<(Bytes, Bytes), Versions>,
     /// For each family, the time up to which it is deleted.
     deleted: BTreeMap<Bytes, i64>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Versions {
     /// By time: the value, and its life in milliseconds.
     puts: BTreeMap<i64, (Bytes, Option<i64>)>,
@@ -53,18 +50,7 @@ impl Table {
 
     /// Returns the cells of a row that a reader of these columns sees, in the order of columns.
     pub(super) fn visible(&self, key: &Bytes, selected: &[Selected], now: i64) -> Vec<Cell> {
-        self.visible_of(&self.rows, key, selected, now)
-    }
-
-    /// Returns the same cells of `rows`, which may be the rows of the replicas.
-    pub(super) fn visible_of(
-        &self,
-        rows: &BTreeMap<Bytes, Row>,
-        key: &Bytes,
-        selected: &[Selected],
-        now: i64,
-    ) -> Vec<Cell> {
-        let Some(row) = rows.get(key) else { return Vec::new() };
+        let Some(row) = self.rows.get(key) else { return Vec::new() };
         let is_selected = |family: &Bytes, qualifier: &Bytes| {
             let fits = |one: &Selected| {
                 one.family == family && (one.qualifiers.is_empty() || one.qualifiers.contains(qualifier))
@@ -96,11 +82,6 @@ impl Table {
             }
         }
         cells
-    }
-
-    /// Returns the rows of a region or a replica.
-    pub(super) fn rows_of(&self, region: &Region) -> &BTreeMap<Bytes, Row> {
-        if region.replica_of.is_some() { &self.replicated } else { &self.rows }
     }
 
     /// Puts and deletes cells, each with its own time, or with the server's time for [`LATEST`].

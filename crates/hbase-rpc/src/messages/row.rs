@@ -39,9 +39,6 @@ pub struct CellResult {
     /// The answer to a get that only asks for existence.
     #[prost(bool, optional, tag = "3")]
     pub exists: Option<bool>,
-    /// True if a replica answered, which may be behind.
-    #[prost(bool, optional, tag = "4")]
-    pub stale: Option<bool>,
 }
 
 /// A request for one row.
@@ -56,9 +53,6 @@ pub struct Get {
     /// The most versions of each cell.
     #[prost(uint32, optional, tag = "6")]
     pub max_versions: Option<u32>,
-    /// [`TIMELINE`](super::TIMELINE) lets replicas answer, which may be behind.
-    #[prost(int32, optional, tag = "12")]
-    pub consistency: Option<i32>,
 }
 
 /// A change of one row, whose cells follow the message.

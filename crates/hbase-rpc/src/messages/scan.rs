@@ -125,9 +125,6 @@ pub struct Scan {
     /// The most bytes of one answer.
     #[prost(uint64, optional, tag = "10")]
     pub max_result_size: Option<u64>,
-    /// [`TIMELINE`] lets replicas answer, which may be behind.
-    #[prost(int32, optional, tag = "16")]
-    pub consistency: Option<i32>,
     /// The most results of one call.
     #[prost(uint32, optional, tag = "17")]
     pub caching: Option<u32>,
@@ -144,8 +141,6 @@ pub struct Scan {
 
 /// The read type by position, which does not disturb sequential readers.
 pub const PREAD: i32 = 2;
-/// The consistency by which replicas may answer.
-pub const TIMELINE: i32 = 1;
 
 /// Some rows of a scan, as cells that follow the message.
 #[derive(Clone, PartialEq, Message)]

@@ -36,7 +36,6 @@ pub(super) fn message(family: &Bytes, parts: &VecDeque<Part>, options: &PageOpti
         include_start_row: Some(true),
         include_stop_row: Some(false),
         read_type: (options.pieces_max < LONG).then_some(PREAD),
-        ..messages::Scan::default()
     }
 }
 

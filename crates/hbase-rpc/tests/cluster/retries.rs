@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use futures_util::future::join_all;
 use hbase_rpc::fake::{Fault, FaultKind};
-use hbase_rpc::{ConnectionOptions, Error, Get, Watch};
+use hbase_rpc::{ConnectionOptions, Error, Get, PageOptions, Range, Watch};
 use tokio::net::{TcpListener, TcpSocket};
 
 use super::*;
@@ -158,6 +158,30 @@ async fn patience_is_used_up() {
         let waited = begun.elapsed();
         assert!((patience..patience + 2 * PATIENCE).contains(&waited), "{kind:?}: {waited:?}");
     }
+}
+
+/// Each read needs the server of its region, and gives up without it.
+#[tokio::test]
+async fn a_read_waits_for_the_server_of_its_region() {
+    let cluster = cluster();
+    let keys = fill(&cluster, 100);
+    let client = hasty(&cluster, PATIENCE);
+    assert_eq!(of_rows(&scanned(&client, 100).await), keys);
+    cluster.move_meta(1);
+    assert_eq!(cluster.server_of("t", b"a"), 0);
+    cluster.kill(0);
+    let is_over = |error: &Error| matches!(error, Error::GaveUp { .. });
+    let error = client.get("t", Get::new("a0000")).await.unwrap_err();
+    assert!(is_over(&error), "{error}");
+    let error = client.scan("t", Scan::default()).next().await.unwrap_err();
+    assert!(is_over(&error), "{error}");
+    let options = PageOptions { pieces_max: 1_000, cells_max: 100, together_min: 2, cache_blocks: true };
+    let mut visit = |_: usize, _: Vec<Vec<Cell>>| Ok::<_, Error>(());
+    let ranges = [Range::new("a", "b")];
+    let error = client.pages("t", &"f".into(), &ranges, &options, &mut visit).await.unwrap_err();
+    assert!(is_over(&error), "{error}");
+    cluster.recover(0);
+    assert_eq!(client.get("t", Get::new("a0000")).await.unwrap().len(), 1);
 }
 
 /// A caller that joins a look-up heard that the others had lost their patience, and lost its own.
