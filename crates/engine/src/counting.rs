@@ -15,6 +15,23 @@ const CACHE_BYTES_MAX: usize = 8 << 20;
 /// The number of recently counted texts that each thread keeps.
 const CACHED_MAX: usize = 64;
 
+/// What is held of texts with more bytes than this counts as much.
+const LONG_BYTES: usize = 64 << 10;
+
+thread_local! {
+    static CACHE: RefCell<Cache> = RefCell::default();
+}
+
+/// Gives back the memory that this thread holds of long texts which were counted. A service has many threads, and each of them
+/// comes upon long texts in time.
+pub fn forget_long_texts() {
+    CACHE.with_borrow_mut(|cache| {
+        if cache.longest_bytes > LONG_BYTES {
+            *cache = Cache::default();
+        }
+    });
+}
+
 /// Counts n-grams of texts in one normal form.
 struct NGrams {
     name: &'static str,
@@ -44,9 +61,6 @@ pub(crate) fn grams(sketcher: &mut TextSketcher, text: &Text) -> Grams {
 
 impl NGrams {
     fn of_both<T>(&self, a: &Text, b: &Text, tell: impl FnOnce(&Grams, &Grams) -> T) -> T {
-        thread_local! {
-            static CACHE: RefCell<Cache> = RefCell::default();
-        }
         CACHE.with_borrow_mut(|cache| {
             cache.set_form(self.form);
             let [a, b] = [a, b].map(|text| cache.grams(text));
@@ -75,6 +89,8 @@ impl CountTexts for NGrams {
 #[derive(Default)]
 struct Cache {
     sketcher: TextSketcher,
+    /// The length of the longest text that was counted.
+    longest_bytes: usize,
     latest: VecDeque<(Text, Rc<Grams>)>,
 }
 
@@ -87,6 +103,7 @@ impl Cache {
     }
 
     fn grams(&mut self, text: &Text) -> Rc<Grams> {
+        self.longest_bytes = self.longest_bytes.max(text.len());
         let known = self.latest.iter().position(|(known, _)| known.is(text));
         let entry = match known.and_then(|at| self.latest.remove(at)) {
             Some(entry) => entry,

@@ -43,7 +43,7 @@ mod uri;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-pub use counting::counter;
+pub use counting::{counter, forget_long_texts};
 pub use engine::{Engine, Outcome, Text};
 pub use error::OpenError;
 pub use extractor::{Buffers, Extractor};

@@ -36,6 +36,9 @@ use crate::metrics::{Metrics, Now};
 use crate::problem::Problem;
 use crate::reload::Outdated;
 
+/// Buffers that have held a longer text are not kept: each of many threads would have some in time.
+const LONG_TEXT_BYTES: usize = 64 << 10;
+
 /// Log target of work that breaks off. Operators filter by this name, so it stays when the code
 /// moves.
 const WORK_TARGET: &str = "query_worker::server";
@@ -236,7 +239,11 @@ impl Worker {
             static BUFFERS: RefCell<Buffers> = RefCell::default();
         }
         self.metrics.fingerprinted(text);
-        BUFFERS.with_borrow_mut(|buffers| self.engine.extractor().features(buffers, text))
+        let features = BUFFERS.with_borrow_mut(|buffers| self.engine.extractor().features(buffers, text));
+        if text.len() > LONG_TEXT_BYTES {
+            BUFFERS.take();
+        }
+        features
     }
 
     /// Returns the terms behind a text's simhash. Blocks as [`Self::features`] does.
@@ -386,7 +393,9 @@ impl Worker {
         let done = task::spawn_blocking(move || {
             let _permit = permit;
             caller.is_there()?;
-            span.in_scope(|| work(&self, &caller))
+            let done = span.in_scope(|| work(&self, &caller));
+            engine::forget_long_texts();
+            done
         });
         done.await.unwrap_or_else(|panicked| {
             error!(target: WORK_TARGET, error = %panicked, "a request's work broke off");

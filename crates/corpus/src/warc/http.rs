@@ -192,7 +192,9 @@ mod tests {
         let bomb = zstd::encode_all(&vec![b' '; PAGE_BYTES_MAX + 1][..], 1).unwrap();
         check(&format!("{html}Content-Encoding: zstd\r\n"), bomb, Err("longer than"));
         let mut bomb = Vec::new();
-        brotli::CompressorWriter::new(&mut bomb, 4096, 1, 22).write_all(&vec![b' '; PAGE_BYTES_MAX + 1]).unwrap();
+        brotli::CompressorWriter::new(&mut bomb, 4096, 1, 22)
+            .write_all(&vec![b' '; PAGE_BYTES_MAX + 1])
+            .unwrap();
         check(&packed, bomb, Err("longer than"));
     }
 

@@ -60,7 +60,10 @@ impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
         drop(waiting);
         if begins {
             let caller = Caller(Some(Arc::clone(self)));
-            task::spawn_blocking(move || caller.run());
+            task::spawn_blocking(move || {
+                caller.run();
+                engine::forget_long_texts();
+            });
         }
         receiver
     }
