@@ -22,7 +22,9 @@ impl Outage {
 
     /// Passes on the answers of a call, and notes it where the store gave none.
     pub(super) fn hear<R>(&self, answers: Vec<Result<R, Problem>>) -> Vec<Result<R, Problem>> {
-        if let Some(Err(problem)) = answers.iter().find(|answer| answer.as_ref().is_err_and(Problem::is_outage)) {
+        if let Some(Err(problem)) =
+            answers.iter().find(|answer| answer.as_ref().is_err_and(Problem::is_outage))
+        {
             self.last.send_replace(Some((Instant::now(), problem.clone())));
         }
         answers
@@ -35,7 +37,8 @@ impl Outage {
         mut answer: oneshot::Receiver<Result<R, Problem>>,
     ) -> Result<R, Problem> {
         let asked = Instant::now();
-        let of_own = |answered: Result<Result<R, Problem>, _>| answered.unwrap_or_else(|_| Err(Problem::internal()));
+        let of_own =
+            |answered: Result<Result<R, Problem>, _>| answered.unwrap_or_else(|_| Err(Problem::internal()));
         if let Ok(answered) = time::timeout(self.wait, &mut answer).await {
             return of_own(answered);
         }
