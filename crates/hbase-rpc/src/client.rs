@@ -213,8 +213,9 @@ impl Client {
 
     /// The regions of a table, as far as is known.
     ///
-    /// One caller looks them up, once, and the others wait for that, each until its own time. Where that fails each of them
-    /// goes on by its own patience: it may have more left than the one that has looked.
+    /// One caller looks them up, once, and the others wait for that, each until its own time. Where
+    /// that fails each of them goes on by its own patience: it may have more left than the one that
+    /// has looked.
     ///
     /// # Errors
     /// [`Error::Remote`] of class `TableNotFoundException` where there is no such table, and what the look-up meets.

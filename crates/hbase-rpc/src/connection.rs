@@ -65,7 +65,8 @@ const KEEP_ALIVE: TcpKeepalive = TcpKeepalive::new()
     .with_interval(Duration::from_secs(10))
     .with_retries(3);
 
-/// A connection on which nothing has come for less is not given up: the last try of a call is a short one.
+/// A connection on which nothing has come for less is not given up: the last try of a call is a
+/// short one.
 const SILENCE_MIN: Duration = Duration::from_millis(200);
 
 /// The greatest id of a call: servers take ids as signed, and say what concerns the connection under negative ones.

@@ -57,8 +57,8 @@ impl<'a> Retry<'a> {
         self.patience.map_or(patience, |own| own.min(patience))
     }
 
-    /// How long the next try may take: the first one as long as any call, the others no longer than the patience that is
-    /// left, but for the last one.
+    /// How long the next try may take: the first one as long as any call, the others no longer than
+    /// the patience that is left, but for the last one.
     pub(crate) fn within(&self) -> Duration {
         let ClientOptions { call_timeout, patience, .. } = *self.client.options();
         let waited = self.since.elapsed();

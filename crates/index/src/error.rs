@@ -21,7 +21,8 @@ pub enum ErrorKind {
     PermissionDenied,
     /// The store cannot be reached or read now; the same call may succeed later.
     Unavailable,
-    /// The store is there and was switched off; the same call succeeds once it is switched on again.
+    /// The store is there and was switched off; the same call succeeds once it is switched on
+    /// again.
     Disabled,
     /// No room is left. Nothing was written; the same call succeeds once there is room.
     StorageFull,

@@ -146,7 +146,7 @@ impl Worker {
         let (index, extractor) = engine.into_parts();
         // So that the first query is as quick as the later ones.
         index.prepare().with_context(|| format!("failed to read index `{uri}`"))?;
-        Ok(Self { metrics, ..Self::over_waiting(index, extractor, &place, limits, config.store_wait()) })
+        Ok(Self { metrics, ..Self::waiting(index, extractor, &place, limits, config.store_wait()) })
     }
 
     /// What the configuration asks for, before anything is opened or made by it.
@@ -168,20 +168,14 @@ impl Worker {
     /// in the metrics.
     #[must_use]
     pub fn over(index: Index, extractor: Extractor, store: &StoreUri, limits: Limits) -> Self {
-        Self::over_waiting(index, extractor, store, limits, STORE_WAIT)
+        Self::waiting(index, extractor, store, limits, STORE_WAIT)
     }
 
-    /// The same, whose requests wait for a store that is away as long as `store_wait`.
-    fn over_waiting(
-        index: Index,
-        extractor: Extractor,
-        store: &StoreUri,
-        limits: Limits,
-        store_wait: Duration,
-    ) -> Self {
+    /// The same, whose requests wait for a store that is away as long as `wait`.
+    fn waiting(index: Index, extractor: Extractor, store: &StoreUri, limits: Limits, wait: Duration) -> Self {
         let index = Arc::new(index);
         Self {
-            calls: Calls::new(&index, store, store_wait),
+            calls: Calls::new(&index, store, wait),
             index,
             extractor,
             store: store.public_name(),

@@ -355,8 +355,8 @@ impl<'a> Claiming<'a> {
         deletes
     }
 
-    /// What is left to be done for documents that were replaced, for claims that were withdrawn, and for cells that lead
-    /// nowhere.
+    /// What is left to be done for documents that were replaced, for claims that were withdrawn,
+    /// and for cells that lead nowhere.
     fn settle(&mut self) -> Result<()> {
         let mut old_cells = OldCells::default();
         for claimed in self.claimed.iter().flatten() {

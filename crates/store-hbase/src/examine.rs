@@ -1,8 +1,9 @@
 //! Looking at everything: that each document has all its cells, that each cell leads to a document, that each text is of one
 //! (`texts`), and that no claim is left behind. Others may write meanwhile: what looks wrong is looked at again, and what is young is left alone.
 //!
-//! Each table is read once (`walk`), and what they say of each other is compared as sums (`sums`). Only where these differ
-//! the tables are read once more, and the suspects' rows and cells are asked for one by one.
+//! Each table is read once (`walk`), and what they say of each other is compared as sums (`sums`).
+//! Only where these differ the tables are read once more, and the suspects' rows and cells are
+//! asked for one by one.
 
 mod sums;
 mod texts;
@@ -82,8 +83,8 @@ fn cells_of(rows: &[Row]) -> (Vec<Met>, Vec<String>) {
     (cells, damaged)
 }
 
-/// Whether what is of this time does not expire soon: HBase lets cells expire by its own clock, and a claim a moment after
-/// its cells.
+/// Whether what is of this time does not expire soon: HBase lets cells expire by its own clock, and
+/// a claim a moment after its cells.
 fn stays(horizon: Horizon, timestamp: i64) -> bool {
     horizon.is_live(Timestamp::saturating(timestamp - SWEPT_AFTER.as_millis() as i64))
 }

@@ -81,11 +81,12 @@ impl Ghosts {
         self.0.insert((id.clone(), timestamp, row));
     }
 
-    /// Deletes them, with what is older; but for those that are of a document by now, and those beneath which a bulk load
-    /// under way may bring a cell that is older: its record comes later.
+    /// Deletes them, with what is older; but for those that are of a document by now, and those
+    /// beneath which a bulk load under way may bring a cell that is older: its record comes later.
     ///
-    /// A claim on the document that comes meanwhile has a greater timestamp. An insertion without a claim that had begun
-    /// before either has brought its record by now, or looks for claims once it has.
+    /// A claim on the document that comes meanwhile has a greater timestamp. An insertion without a
+    /// claim that had begun before either has brought its record by now, or looks for claims once
+    /// it has.
     pub(super) fn sweep(&self, access: &Access<'_>) -> Result<()> {
         if self.0.is_empty() {
             return Ok(());
@@ -146,8 +147,8 @@ pub(super) fn is_old(access: &Access<'_>, timestamp: i64) -> bool {
     access.now() - timestamp > SWEPT_AFTER.as_millis() as i64
 }
 
-/// Whether a document's cell there is neither of what is there of it, by whatever clock, nor of a claim that may still
-/// become that. It may be older than these: their own cell may be on its way.
+/// Whether a document's cell there is neither of what is there of it, by whatever clock, nor of a
+/// claim that may still become that. It may be older than these: their own cell may be on its way.
 pub(super) fn is_ghost(row: RowKey, stored: &Stored) -> bool {
     let is_there = stored.live.iter().chain(&stored.expired).any(|record| is_filed(&record.sketch, row));
     !is_there && !pending(stored).is_some_and(|claim| is_filed(&claim.sketch, row))

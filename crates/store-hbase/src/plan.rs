@@ -161,7 +161,8 @@ pub(crate) struct Until {
 }
 
 impl Until {
-    /// How long a reply may take that else may take `usual`: the first attempt has that, the others what is left.
+    /// How long a reply may take that else may take `usual`: the first attempt has that, the others
+    /// what is left.
     pub(crate) fn reply(self, usual: Duration) -> Duration {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if self.is_late { usual.min(left.max(LAST_TRY)) } else { usual }
@@ -186,7 +187,8 @@ pub(crate) trait Plan {
     /// Whether the server was ever there.
     fn has_connected(&self) -> bool;
 
-    /// Does as many as can be done now, waiting for the first connection and for replies. An error ends the plan.
+    /// Does as many as can be done now, waiting for the first connection and for replies. An error
+    /// ends the plan.
     fn attempt(&mut self, until: Until) -> Result<Attempt<Self::Failure>>;
 }
 

@@ -13,8 +13,8 @@ pub(super) fn check_new(rows: &dyn Rows, metadata: &Metadata) -> Result<()> {
     check(rows, metadata, true, MasterWait::Whole)
 }
 
-/// Refuses tables of an index that is there, as [`check`] does; but where no master answers, which alone knows, they are
-/// taken as they are: reading and writing need none.
+/// Refuses tables of an index that is there, as [`check`] does; but where no master answers, which
+/// alone knows, they are taken as they are: reading and writing need none.
 pub(super) fn check_opened(rows: &dyn Rows, metadata: &Metadata) -> Result<()> {
     match check(rows, metadata, false, MasterWait::Short) {
         Err(error) if error.kind() == ErrorKind::Unavailable => {

@@ -220,7 +220,8 @@ pub(crate) trait Rows: Send + Sync {
         self.get(table, columns, rows)
     }
 
-    /// How long the cells of a family stay, `None` for good. It takes a master, which is waited for by `wait`.
+    /// How long the cells of a family stay, `None` for good. It takes a master, which is waited for
+    /// by `wait`.
     fn time_to_live(&self, table: Table, family: u8, wait: MasterWait) -> Result<Option<Duration>>;
 
     /// Whether a table that is there has this family. It takes a master as well.

@@ -71,8 +71,9 @@ pub(super) fn insert<'a>(access: &Access<'_>, documents: &'a [Document]) -> Resu
     Ok(insertions)
 }
 
-/// The rows of those documents that were claimed since they were read, and are there all the same: a claim that was
-/// withdrawn takes its cells along with all that are older. The next withdrawal meets the record, and leaves its cells.
+/// The rows of those documents that were claimed since they were read, and are there all the same:
+/// a claim that was withdrawn takes its cells along with all that are older. The next withdrawal
+/// meets the record, and leaves its cells.
 fn overtaken<'a>(
     access: &Access<'_>,
     written: &BTreeMap<&'a DocumentId, i64>,
@@ -85,7 +86,8 @@ fn overtaken<'a>(
     documents::read(access, claims.into_iter().filter(is_hidden).map(|(id, _)| id))
 }
 
-/// Carries it out, and returns the timestamps. `stored` are the rows of the documents that have one.
+/// Carries it out, and returns the timestamps. `stored` are the rows of the documents that have
+/// one.
 fn write<'a>(
     access: &Access<'_>,
     changed: &BTreeMap<&'a DocumentId, &Document>,

@@ -1,5 +1,5 @@
-//! The store without a gateway, on a cluster in this process: how long it waits for what is away, what it does without,
-//! what it says, and what a race leaves.
+//! The store without a gateway, on a cluster in this process: how long it waits for what is away,
+//! what it does without, what it says, and what a race leaves.
 #![expect(clippy::unwrap_used, reason = "what fails here is a failed test")]
 
 use std::sync::Barrier;
@@ -122,8 +122,8 @@ fn messages_say_what_is_the_case() {
     assert!(told(&error).contains("`enable 't_docs'` in the HBase shell"), "{}", told(&error));
 }
 
-/// Several writers at once, each with a member of every group of near-duplicates: one of each is kept, and there is nothing
-/// else, however long after.
+/// Several writers at once, each with a member of every group of near-duplicates: one of each is
+/// kept, and there is nothing else, however long after.
 #[test]
 fn a_race_leaves_nothing() {
     const N_WRITERS: u64 = 3;

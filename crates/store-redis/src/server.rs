@@ -244,8 +244,8 @@ impl Server {
         Ok(done?)
     }
 
-    /// How long a try may take that begins after some of the wait is over: no longer than what is left of it. A server that
-    /// has much to do may take its time for the first one.
+    /// How long a try may take that begins after some of the wait is over: no longer than what is
+    /// left of it. A server that has much to do may take its time for the first one.
     fn waits_after(&self, waited: Duration, wait_max: Duration) -> Waits {
         if waited < LAST_TRY {
             return self.waits;
@@ -367,8 +367,8 @@ impl Server {
     }
 }
 
-/// The replies to a command and to what asks for news, sent together. The first one that does not come ends it: a pipeline
-/// of the library would wait as long for each of the others.
+/// The replies to a command and to what asks for news, sent together. The first one that does not
+/// come ends it: a pipeline of the library would wait as long for each of the others.
 fn with_news(connection: &mut Connection, command: &Cmd) -> RedisResult<[Value; 2]> {
     let news = redis::cmd("INFO").arg("stats").get_packed_command();
     connection.send_packed_command(&[command.get_packed_command(), news].concat())?;

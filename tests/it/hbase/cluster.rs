@@ -34,8 +34,8 @@ end
     });
 }
 
-/// Programs that have the index open need no master. One that opens it does without, too: it does not learn how long the
-/// tables keep their cells.
+/// Programs that have the index open need no master. One that opens it does without, too: it does
+/// not learn how long the tables keep their cells.
 #[test]
 fn the_master_is_away() {
     let Some((cluster, _one)) = hbase_cluster() else { return };

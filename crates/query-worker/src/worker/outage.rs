@@ -1,5 +1,5 @@
-//! What requests hear whose calls come after others that wait for a store that is away: each waits its own time, however
-//! many are before it.
+//! What requests hear whose calls come after others that wait for a store that is away: each waits
+//! its own time, however many are before it.
 
 use std::time::{Duration, Instant};
 
@@ -30,8 +30,8 @@ impl Outage {
         answers
     }
 
-    /// The answer of a call that is to be made; after the time that a request waits, that of another call that was made
-    /// since and found the store away.
+    /// The answer of a call that is to be made; after the time that a request waits, that of
+    /// another call that was made since and found the store away.
     pub(super) async fn answer<R>(
         &self,
         mut answer: oneshot::Receiver<Result<R, Problem>>,

@@ -33,8 +33,8 @@ impl Claimed<'_> {
         }
     }
 
-    /// Notes the cells of a claim that was withdrawn. Its timestamp is that of the claim that the row had at the end, so
-    /// each later claim on the document has a greater one.
+    /// Notes the cells of a claim that was withdrawn. Its timestamp is that of the claim that the
+    /// row had at the end, so each later claim on the document has a greater one.
     pub(super) fn withdrawn(&self, ghosts: &mut Ghosts) {
         let Self { document: Document { id, sketch, .. }, claimant, .. } = self;
         if let (Step::Done(Insertion::Duplicate(_)), Some(claim)) = (claimant.step(), claimant.claim()) {

@@ -1,8 +1,9 @@
 //! Sums over cells, by which two walks through billions of them are compared in a few megabytes.
 //!
-//! Each cell that a document should have is added, and each that is there is taken away, in the places that its document
-//! has by a hash. A document with a cell too few or too many leaves both of its places other than zero; one that shares a
-//! place with such a document is looked at for nothing.
+//! Each cell that a document should have is added, and each that is there is taken away, in the
+//! places that its document has by a hash. A document with a cell too few or too many leaves both
+//! of its places other than zero; one that shares a place with such a document is looked at for
+//! nothing.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use index::DocumentId;
 use simhash::RowKey;
 
-/// The places of each of the two tables: among as many documents with faults, a whole one in a million is a suspect.
+/// The places of each of the two tables: among as many documents with faults, a whole one in a
+/// million is a suspect.
 const N_PLACES: u64 = 1 << 20;
 
 /// What is there less what should be, by places.

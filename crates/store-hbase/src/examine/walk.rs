@@ -1,4 +1,5 @@
-//! Going through a table in parts, side by side: while one page is looked at, others are on their way.
+//! Going through a table in parts, side by side: while one page is looked at, others are on their
+//! way.
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -23,7 +24,8 @@ pub(super) type Open<'a> = &'a (dyn Fn() -> Result<Access<'a>> + Sync);
 /// What is done with a page of a span.
 type Look<'l> = &'l (dyn Fn(&mut Examination<'_, '_>, &Span, Vec<Row>) -> Result<()> + Sync);
 
-/// Reads a table from end to end and hands each page to `look`, on several threads. What they find is reported on this one.
+/// Reads a table from end to end and hands each page to `look`, on several threads. What they find
+/// is reported on this one.
 pub(super) fn walk(
     open: Open<'_>,
     table: Table,

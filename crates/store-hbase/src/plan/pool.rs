@@ -49,7 +49,8 @@ impl<C: Connection> Pool<C> {
         ConnectionCounts { n_max: self.n_max, n_open: *n_open, n_in_use: n_open - idle.len() }
     }
 
-    /// An idle connection that the server has not closed yet, with this timeout for replies; closes those that are too old.
+    /// An idle connection that the server has not closed yet, with this timeout for replies; closes
+    /// those that are too old.
     fn youngest(&self, state: &mut State<C>, reply: Duration) -> Option<C> {
         let n_old = state.idle.iter().take_while(|(_, since)| since.elapsed() > C::IDLE_MAX).count();
         state.idle.drain(..n_old);

@@ -16,7 +16,8 @@ pub(crate) trait Failure: std::error::Error + Send + Sync + 'static {
 pub(crate) enum Meaning {
     /// A server is away, and will be back.
     Passing,
-    /// A server answers, and does not have the region: that is on its way to another, or to be split or merged.
+    /// A server answers, and does not have the region: that is on its way to another, or to be
+    /// split or merged.
     Moving,
     /// A server answers, and has too much to do.
     Busy,

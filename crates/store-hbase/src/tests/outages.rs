@@ -90,7 +90,8 @@ fn a_gateway_that_stays_away() {
     assert_eq!(contents(&store).len(), 30);
 }
 
-/// A gateway that hangs is waited for as long as one that is gone: it was given the whole time for each reply.
+/// A gateway that hangs is waited for as long as one that is gone: it was given the whole time for
+/// each reply.
 #[test]
 fn a_gateway_that_says_nothing_any_more() {
     const PATIENCE: Duration = Duration::from_secs(2);

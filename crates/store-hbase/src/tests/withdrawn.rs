@@ -1,4 +1,5 @@
-//! Claims that are withdrawn because others were faster: they leave no cells, and take none of anybody else's.
+//! Claims that are withdrawn because others were faster: they leave no cells, and take none of
+//! anybody else's.
 
 use std::sync::{Barrier, Mutex};
 use std::thread;
@@ -16,8 +17,8 @@ fn check_clean(place: &Place, context: &str) {
     place.check_cells(&contents(&place.store()));
 }
 
-/// A store whose claim is aborted after its `nth` request by another of a ticket that is earlier, which is kept.
-/// Returns what became of the slower one, unless it made fewer requests.
+/// A store whose claim is aborted after its `nth` request by another of a ticket that is earlier,
+/// which is kept. Returns what became of the slower one, unless it made fewer requests.
 fn race(place: &Arc<Place>, slow: &Document, fast: &Document, nth: i64) -> Option<Insertion> {
     let answer = Arc::new(Mutex::new(None));
     let (told, fast) = (Arc::clone(&answer), fast.clone());
@@ -50,7 +51,8 @@ fn a_claim_that_is_withdrawn_takes_its_cells_along() {
     assert!(n_withdrawn > 2, "{n_withdrawn} of the claims were withdrawn");
 }
 
-/// The document was there before, under a sketch that shares rows with the new one or none: what is there stays whole.
+/// The document was there before, under a sketch that shares rows with the new one or none: what is
+/// there stays whole.
 #[test]
 fn what_was_there_before_keeps_its_cells() {
     let banded = |bits, segments: &[u32]| {
@@ -85,7 +87,8 @@ fn what_was_there_before_keeps_its_cells() {
     }
 }
 
-/// Between a withdrawal and the removal of its cells the other document goes, and the same id is inserted anew.
+/// Between a withdrawal and the removal of its cells the other document goes, and the same id is
+/// inserted anew.
 #[test]
 fn an_id_that_is_inserted_again_meanwhile() {
     let slow = document("slow", 1);
@@ -131,8 +134,8 @@ fn an_id_that_is_inserted_again_meanwhile() {
     }
 }
 
-/// An insertion that asks nobody has read the row before a claim on the same document comes and goes, and writes it
-/// afterwards.
+/// An insertion that asks nobody has read the row before a claim on the same document comes and
+/// goes, and writes it afterwards.
 #[test]
 fn an_insertion_that_asks_nobody_and_takes_its_time() {
     let slow = document("slow", 1);
