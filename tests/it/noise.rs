@@ -90,6 +90,7 @@ impl Trial {
     }
 
     /// Runs every command over noise in one page; true if that was told.
+    #[expect(clippy::print_stderr, reason = "all pages are tried before the test fails")]
     fn try_page(&self, page: usize, random: &mut Random, figures: &mut Figures) -> bool {
         let mut noisy = self.sound.clone();
         noisy[page * PAGE_BYTES..][..PAGE_BYTES].fill_with(|| random.next() as u8);
