@@ -161,5 +161,5 @@ fn a_race_leaves_nothing() {
         })
         .unwrap();
     // Each withdrawn claim stays in its row, for a day.
-    assert!((N_GROUPS * 11..N_GROUPS * 13).contains(&n_items), "{n_items} rows and cells");
+    assert!((N_GROUPS * 11..=N_GROUPS * 13).contains(&n_items), "{n_items} rows and cells");
 }
