@@ -58,8 +58,8 @@ impl Trial {
         self.sound.len() / PAGE_BYTES
     }
 
-    /// Runs a command over an index whose file holds these bytes. Returns its output and the files it
-    /// leaves, if it succeeds.
+    /// Runs a command over an index whose file holds these bytes. Returns its output and the files
+    /// it leaves, if it succeeds.
     fn run(&self, command: &[&str], bytes: &[u8]) -> (Run, Option<String>) {
         let (index, out) = (self.folder.path().join("index"), self.folder.path().join("out"));
         for folder in [&index, &out] {

@@ -22,8 +22,8 @@ thread_local! {
     static CACHE: RefCell<Cache> = RefCell::default();
 }
 
-/// Gives back the memory that this thread holds of long texts which were counted. A service has many threads, and each of them
-/// comes upon long texts in time.
+/// Frees the memory that this thread holds of counted long texts. Each of the many threads of a
+/// service meets long texts in time.
 pub fn forget_long_texts() {
     CACHE.with_borrow_mut(|cache| {
         if cache.longest_bytes > LONG_BYTES {

@@ -204,8 +204,9 @@ impl Client {
 
     /// Returns the regions of a table, remembered or looked up.
     ///
-    /// One caller looks them up, once, and the others wait for the look-up, each until its own time.
-    /// If the look-up fails, each of them goes on by its own patience, of which more may be left.
+    /// One caller looks them up, once, and the others wait for the look-up, each until its own
+    /// time. If the look-up fails, each of them goes on by its own patience, of which more may be
+    /// left.
     ///
     /// # Errors
     /// [`Error::Remote`] of class `TableNotFoundException` if there is no such table, and the

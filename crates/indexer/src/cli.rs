@@ -396,8 +396,8 @@ pub(crate) struct DedupArgs {
     /// group, id, status, fingerprint and split_from, which are text; chained, a boolean;
     /// n_documents and n_edges, integers of 64 bits; and, for a chained cluster only, widest_a and
     /// widest_b, fingerprints, widest_distance, an integer, widest_similarity, a float, and
-    /// widest_at_least, a boolean. split_from is there for a part of a cluster only. Cells of CSV and
-    /// TSV are written as they are, as with --output.
+    /// widest_at_least, a boolean. split_from is there for a part of a cluster only. Cells of CSV
+    /// and TSV are written as they are, as with --output.
     ///
     /// What is dropped does not depend on it: a document goes only for a kept one within the
     /// distance, never for a chain. The clusters are found at the end of the run, which holds every

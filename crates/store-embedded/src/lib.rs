@@ -61,8 +61,8 @@ const FOLLOW_STEP: u64 = 16_384;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The greatest file whose pages are all checked when it is opened, which takes a third of a second
-/// at most. Of a larger file only pages with keys are checked then, and all pages before a call that
-/// reads all records.
+/// at most. Of a larger file only pages with keys are checked then, and all pages before a call
+/// that reads all records.
 const LOOKED_THROUGH_MAX: u64 = 1 << 30;
 
 /// The same time for [`Store::ready`], whose callers want an answer soon.

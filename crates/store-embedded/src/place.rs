@@ -90,8 +90,8 @@ impl Place {
         &self.data
     }
 
-    /// Checks pages by plain reads, unless all were checked before: LMDB trusts their content. Later
-    /// writes are those of LMDB's processes. For a thread without a transaction.
+    /// Checks pages by plain reads, unless all were checked before: LMDB trusts their content.
+    /// Later writes are those of LMDB's processes. For a thread without a transaction.
     ///
     /// # Errors
     /// `Corrupt` where a page holds other bytes than LMDB can have written.

@@ -111,7 +111,7 @@ fn comments_are_plain_english() {
 #[test]
 fn comments_are_counted() {
     let mut measures = Measures::default();
-    let wide = "x".repeat(COLUMNS_MAX - 3);
+    let wide = "x".repeat(COLUMNS_MAX - 2);
     let lines = [
         "//! What it is, and what `what` says.",
         "//! ```",

@@ -24,8 +24,8 @@ const DATABASE: u16 = 0x02;
 /// The bytes of a number of a page or a transaction.
 const NUMBER_BYTES: usize = 8;
 
-/// The pages of the databases that a walk reads. It always reads all pages of the tree of free pages
-/// and of the tree of database names.
+/// The pages of the databases that a walk reads. It always reads all pages of the trees of free
+/// pages and of database names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pages {
     /// Pages with keys alone, some hundredths of all, and roots.
@@ -34,8 +34,8 @@ pub(crate) enum Pages {
     All,
 }
 
-/// Checks the pages of the snapshot of transaction `txn_id`, which a reader must hold. Returns false
-/// if its root is overwritten already, because two transactions have ended since.
+/// Checks the pages of the snapshot of transaction `txn_id`, which a reader must hold. Returns
+/// false if its root is overwritten already, because two transactions have ended since.
 ///
 /// # Errors
 /// `Corrupt` with the number of the first unsound page.
@@ -183,8 +183,8 @@ impl Walk<'_> {
         if is_sound { Ok(()) } else { Err(other_bytes(number)) }
     }
 
-    /// Checks the pages freed by a transaction: a count, then the page numbers in descending order. A
-    /// writer takes pages from them.
+    /// Checks the pages freed by a transaction: a count, then the page numbers in descending order.
+    /// A writer takes pages from them.
     fn free_pages(&self, leaf: &Leaf) -> Result<()> {
         let (number, bytes) = match leaf.value {
             Value::Here(from, to) => (leaf.page, self.bytes[from..to].to_vec()),

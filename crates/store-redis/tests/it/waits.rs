@@ -10,7 +10,8 @@ use crate::server::server;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Callers beyond the sixteen with connections waited for one, and then as long again for the reply.
+/// Callers beyond the sixteen with connections waited for one, and then as long again for the
+/// reply.
 #[test]
 fn more_callers_than_connections_give_up_together() {
     let Some(server) = server() else { return };
