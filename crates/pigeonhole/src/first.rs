@@ -1,9 +1,9 @@
 //! Reads an index in a process of its own, which may die of damaged pages.
 //!
 //! LMDB trusts the content of its pages. A page of other bytes can end the reading process
-//! (SIGSEGV, SIGBUS, SIGABRT). The store therefore looks at all pages before LMDB does, and reports the first
-//! unsound one. A change after that look still ends the reader, so a command that looks for such
-//! pages reads them in a child process, and reports the death of the child.
+//! (SIGSEGV, SIGBUS, SIGABRT). The store therefore looks at all pages before LMDB does, and reports
+//! the first unsound one. A change after that look still ends the reader, so a command that looks
+//! for such pages reads them in a child process, and reports the death of the child.
 
 use std::ffi::OsStr;
 use std::io::Write;
