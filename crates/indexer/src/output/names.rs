@@ -292,7 +292,7 @@ mod tests {
             ),
             (Role::Rejects, "rejects.html", "plain or packed (.gz .zst)"),
             (Role::Report, "report", "JSON (.json), a page (.html .htm)"),
-            (Role::Report, "report.pdf", "promises .pdf"),
+            (Role::Report, "report.pdf", "JSON (.json), a page (.html .htm)"),
             (Role::Report, "report.json.gz", "promises .gz"),
             (Role::Frequencies, "news.jsonl", "promises .jsonl"),
             (Role::Frequencies, "news.idf.gz", "promises .gz"),
