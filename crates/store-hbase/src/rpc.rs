@@ -74,7 +74,6 @@ impl RpcRows {
             patience: options.patience,
             first_patience: options.first_patience,
             watch: Some(Arc::new(Watch::new(servers))),
-            ..ClientOptions::default()
         };
         let client = Client::new(addresses, client_options).map_err(|error| {
             Error::new(ErrorKind::Unavailable, "the system gives no thread").caused_by(error)
