@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use maud::{Markup, html};
 
-/// CSS of charts and legends, for a [`Page`](crate::Page) with charts.
+/// CSS of charts and legends, for a [`Page`](super::Page) with charts.
 pub const CHART_STYLE: &str = include_str!("chart.css");
 
 /// Size of the drawing, in its own units.
