@@ -187,7 +187,7 @@ fn it_is_ready_with_both_tables() {
         store.prepare().unwrap();
         cluster.enable_table(table, false);
         let error = store.prepare().unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unavailable, "{table}: {error}");
+        assert_eq!(error.kind(), ErrorKind::Disabled, "{table}: {error}");
         assert!(error.to_string().contains("enable 't'"), "{table}: {error}");
         cluster.enable_table(table, true);
     }
