@@ -127,6 +127,9 @@ impl Access<'_> {
     }
 }
 
+/// The least wait for a reply: without patience a call is still made, once.
+const REPLY_MIN: Duration = Duration::from_secs(1);
+
 /// Draws a random number to identify one claim owner; no two owners draw the same.
 fn owner() -> u64 {
     RandomState::new().hash_one(std::process::id())
@@ -141,7 +144,7 @@ impl HbaseStore {
     pub fn open(uri: &HbaseUri, clock: Clock, patience: Option<Duration>) -> Result<Self> {
         let mut options = Options { n_connections: uri.n_connections, ..Options::default() };
         options.patience = patience.unwrap_or(options.patience);
-        options.reply_timeout = options.reply_timeout.min(options.patience);
+        options.reply_timeout = options.reply_timeout.min(options.patience.max(REPLY_MIN));
         Ok(Self::over(Transport::open(uri, options)?, clock))
     }
 
