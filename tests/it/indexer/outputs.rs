@@ -229,7 +229,7 @@ fn what_cannot_be_is_refused_with_what_to_do() {
         (&["news.csv"], "kept.csv.XZ", "gzip (.gz) or zstd (.zst)"),
         (&["news.parquet"], "kept.csv", "which takes csv and tsv only"),
         (&["news.parquet"], "kept.parquet.gz", "Parquet is packed inside"),
-        (&["news.jsonl"], "kept.warc", "the name promises .warc"),
+        (&["news.jsonl"], "kept.avro", "the name promises .avro"),
         (&["news.csv"], "kept.csv.bz2", "gzip (.gz) or zstd (.zst)"),
         (&["damaged.parquet"], "kept.parquet", "failed to read"),
     ] {
