@@ -148,10 +148,9 @@ enum Command {
 }
 
 /// Options shown by `-h`; `--help` shows all.
-const COMMON: [&str; 36] = [
+const COMMON: [&str; 34] = [
     "all",
     "apply",
-    "bands-max",
     "digest",
     "documents",
     "dry-run",
@@ -172,12 +171,11 @@ const COMMON: [&str; 36] = [
     "pairs",
     "profile",
     "queries-per-second",
-    "recall",
+    "regions",
     "retain",
     "sample",
     "scheme",
     "server-price",
-    "similarity",
     "source",
     "store",
     "terms",

@@ -95,7 +95,7 @@ fn a_hundred_matches() {
         writeln!(corpus, "{}", json!({ "id": format!("https://example.org/news/{n:03}"), "text": text }))
             .unwrap();
     }
-    let args = ["index", "-q", "--store", &store, "--source", "crawl-2026-01", "-"];
+    let args = ["index", "-q", "--store", &store, "--texts", "none", "--source", "crawl-2026-01", "-"];
     crate::support::run_with_input("indexer", args, corpus.as_bytes()).expect(0);
     let worker = Worker::start(&store, &[]);
     page.open(worker.base());

@@ -105,7 +105,8 @@ fn answers_that_come_late_or_not_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let store = format!("embedded:{}", folder.path().to_str().unwrap());
     let corpus = json_lines([("a", TEXT)]);
-    run_with_input("indexer", ["index", "-q", "--store", &store, "-"], corpus.as_bytes()).expect(0);
+    run_with_input("indexer", ["index", "-q", "--store", &store, "--texts", "none", "-"], corpus.as_bytes())
+        .expect(0);
     let worker = Worker::start(&store, &[]);
     page.open(worker.base());
     page.wait("document.querySelector('#find-nearness')?.options.length > 0");
