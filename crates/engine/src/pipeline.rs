@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::panic;
 use std::thread;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded, select};
 use index::Features;
 
 use crate::{Buffers, Extractor};
@@ -50,14 +50,23 @@ pub fn in_order<C: Send + 'static, I: Iterator<Item = C>, S, R: Send + 'static, 
             }
         }
     });
+    // Closed once no more results are taken. The reader may wait for its next chunk then.
+    let (stop, stopped) = bounded::<()>(0);
     let (start, work) = (&start, &work);
     thread::scope(|scope| {
         let threads: Vec<_> = (0..n_threads)
             .map(|_| {
-                let waiting = waiting.clone();
+                let (waiting, stopped) = (waiting.clone(), stopped.clone());
                 scope.spawn(move || {
                     let mut state = start();
-                    for (chunk, done) in waiting {
+                    loop {
+                        let (chunk, done) = select! {
+                            recv(waiting) -> next => match next {
+                                Ok(next) => next,
+                                Err(_) => break,
+                            },
+                            recv(stopped) -> _ => break,
+                        };
                         // The caller takes no more results once `consume` has failed.
                         if done.send(work(&mut state, chunk)).is_err() {
                             break;
@@ -76,8 +85,8 @@ pub fn in_order<C: Send + 'static, I: Iterator<Item = C>, S, R: Send + 'static, 
                 break;
             }
         }
-        // The reader and the workers end at their next send, since no receiver is left.
-        drop(in_order);
+        // The workers end now, the reader at its next send: no receiver is left.
+        drop((in_order, stop));
         for thread in threads {
             if let Err(payload) = thread.join() {
                 panic::resume_unwind(payload);
@@ -169,6 +178,28 @@ mod tests {
         assert_eq!(in_order(|| 0.., 3, || (), work, consume), Err(100));
         let n_ahead_max = 3 * CHUNKS_PER_THREAD + 2 * 3 + 2;
         assert!(n_worked.into_inner() <= 101 + n_ahead_max);
+    }
+
+    /// An error is returned while the input gives nothing, as a pipe does.
+    #[test]
+    fn an_error_does_not_wait_for_input() {
+        let (never, input) = bounded::<usize>(2);
+        never.send(1).unwrap();
+        never.send(2).unwrap();
+        let (told, ended) = bounded(1);
+        thread::spawn(move || {
+            let outcome = in_order(
+                move || input.into_iter(),
+                2,
+                || (),
+                |(), n| n,
+                |n| if n < 2 { Ok(()) } else { Err(n) },
+            );
+            told.send(outcome).unwrap();
+        });
+        // `never` is open all the while.
+        assert_eq!(ended.recv_timeout(std::time::Duration::from_secs(60)), Ok(Err(2)));
+        drop(never);
     }
 
     #[test]
