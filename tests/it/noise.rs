@@ -30,7 +30,7 @@ struct Trial {
     folder: tempfile::TempDir,
     /// The file of pages as it was written.
     sound: Vec<u8>,
-    /// What each command answers then.
+    /// The answers of the commands over the sound file.
     answers: Vec<Option<String>>,
 }
 

@@ -15,7 +15,7 @@ const CACHE_BYTES_MAX: usize = 8 << 20;
 /// The number of recently counted texts that each thread keeps.
 const CACHED_MAX: usize = 64;
 
-/// What is held of texts with more bytes than this counts as much.
+/// A text of more bytes is long: a thread frees the memory it holds of such texts.
 const LONG_BYTES: usize = 64 << 10;
 
 thread_local! {

@@ -95,7 +95,7 @@ fn count() -> clap::builder::RangedI64ValueParser<u32> {
 }
 
 impl Limits {
-    /// What is left at its default, within the memory that this process may take.
+    /// Lowers the limits that have their defaults to fit the memory limit of the process.
     #[must_use]
     pub(crate) fn within(self, memory: &MemoryLimits) -> Self {
         match memory.least_of_all() {

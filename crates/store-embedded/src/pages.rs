@@ -83,7 +83,7 @@ struct Root {
 /// A tree of pages (`MDB_db`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Tree {
-    /// Of its pages from the root to the leaves.
+    /// The number of levels from the root to the leaves.
     depth: u16,
     n_entries: u64,
     /// The number of its first page.

@@ -62,7 +62,7 @@ pub(super) struct Keys {
     pub(super) run_times: Vec<u8>,
     /// The time of the last write; likewise only there.
     pub(super) last_write: Vec<u8>,
-    /// How many scripts have written documents.
+    /// The number of scripts that have written documents.
     pub(super) writes: Vec<u8>,
     /// A key that never exists. A write to it on condition that it exists changes nothing, and is
     /// refused where a write would be.

@@ -134,7 +134,8 @@ impl RedisStore {
         Ok(Horizon::new(self.known()?.retain, self.clock.now()))
     }
 
-    /// How many scripts have written documents, of an index that was written to since they count.
+    /// Returns the number of scripts that have written documents; `None` for an index without a
+    /// write since scripts are counted.
     fn n_writes(&self) -> Result<Option<u64>> {
         let n = self.values(vec![self.keys.writes.clone()])?.pop().flatten();
         let number = |n: Vec<u8>| std::str::from_utf8(&n).ok().and_then(|n| n.parse().ok());

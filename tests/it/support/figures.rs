@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// A round that takes longer hangs.
 const ROUND_MAX: Duration = Duration::from_secs(180);
 
-/// What faults have done.
+/// Counts of the faults and their effects.
 #[derive(Debug, Default)]
 pub(crate) struct Figures {
     pub(crate) rounds: u64,
@@ -13,7 +13,7 @@ pub(crate) struct Figures {
     pub(crate) faults: u64,
     /// Documents that a program has acknowledged.
     pub(crate) acknowledged: u64,
-    /// Of these, documents that are not there in the end.
+    /// Acknowledged documents that are not there in the end.
     pub(crate) lost: u64,
     /// Answers and results that are not those of a run without faults.
     pub(crate) wrong: u64,

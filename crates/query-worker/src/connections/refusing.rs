@@ -24,7 +24,7 @@ pub(super) struct Refusing<S, F> {
     turns: Arc<Turns>,
     /// Number of turns when the last answer was completely written.
     n_answered: u64,
-    /// Whether nothing has been read.
+    /// True until something has been read.
     is_new: bool,
     refusal: F,
     /// Bytes of the refusal that are not yet written.

@@ -7,7 +7,7 @@ use index::{Clock, Profile, Store};
 use crate::server::server;
 use crate::signed::metadata;
 
-/// What a writer was told of since the copy was made is not in it.
+/// A copy lacks the writes acknowledged after it was made.
 #[test]
 fn redis_tells_an_older_copy() {
     let Some(server) = server() else { return };

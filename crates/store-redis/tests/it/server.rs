@@ -19,7 +19,7 @@ const START: Duration = Duration::from_secs(60);
 pub(crate) struct Server {
     port: u16,
     shell: Child,
-    /// Of the server, asked for before it is stopped for the first time.
+    /// The process of the server, read before its first stop.
     pid: OnceLock<String>,
 }
 
