@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::{Figures, Random, command, digest, made_up_corpus, program, run, without_settings};
+use crate::support::{
+    Figures, Random, command, digest, made_up_corpus, pause, program, run, without_settings,
+};
 
 fn write_corpus(folder: &Path, n: usize, seed: u64) -> String {
     let file = folder.join("corpus.jsonl");
@@ -36,7 +38,7 @@ fn kill_at_ten_moments_then_run_again() {
         let kill_at = size("whole") * random.below(95) as u64 / 100;
         let mut child = command("indexer", ["index", "-q", "--store", &store, &corpus]).spawn().unwrap();
         while child.try_wait().unwrap().is_none() && size(&name) < kill_at {
-            std::thread::yield_now();
+            pause();
         }
         child.kill().unwrap();
         figures.faults += u64::from(!child.wait().unwrap().success());
@@ -73,7 +75,7 @@ fn a_killed_dedup_leaves_no_half_file() {
         while child.try_wait().unwrap().is_none()
             && written().is_none_or(|n| n < whole.len() as u64 * eighth / 8)
         {
-            std::thread::yield_now();
+            pause();
         }
         child.kill().unwrap();
         figures.faults += u64::from(!figures.round(|| child.wait()).unwrap().success());

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::support::{command, digest, made_up_corpus, news, run};
+use crate::support::{command, digest, made_up_corpus, news, pause, run};
 
 fn embedded(path: &Path) -> String {
     format!("embedded:{}", path.display())
@@ -62,7 +62,7 @@ fn a_directory_that_is_moved_under_an_indexer() {
     let size = |name: &str| fs::metadata(path(name).join("data.mdb")).map_or(0, |metadata| metadata.len());
     let child = index(&moved, &journaled).spawn().unwrap();
     while size("moved") < size("whole") / 10 {
-        std::thread::yield_now();
+        pause();
     }
     fs::rename(path("moved"), path("aside")).unwrap();
     let output = child.wait_with_output().unwrap();

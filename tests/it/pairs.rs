@@ -4,14 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use std::thread;
 
 use serde_json::Value;
 
 use crate::carry::{at, embedded};
 use crate::corpora::corpora_of_a_size;
 use crate::hbase::{create, url};
-use crate::support::{CLASSIC, command, hbase, json_lines, made_up_corpus, redis, run};
+use crate::support::{CLASSIC, command, hbase, json_lines, made_up_corpus, pause, redis, run};
 
 /// Ids, the lesser first, similarity and distance, as written.
 pub(crate) type Pairs = BTreeSet<(String, String, String, String)>;
@@ -203,7 +202,7 @@ fn check(folder: &Path, store: &str, expected: &BTreeMap<String, Vec<u8>>) {
             files.filter(|name| name.to_string_lossy().starts_with("part-")).count() >= n
         };
         while child.try_wait().unwrap().is_none() && !has(n_parts) {
-            thread::yield_now();
+            pause();
         }
         child.kill().unwrap();
         n_killed += usize::from(!child.wait().unwrap().success());

@@ -9,7 +9,7 @@ use index::{Clock, Metadata, Mode};
 use serde_json::Value;
 
 use super::{at, corpus, embedded, indexed, records};
-use crate::support::{CLASSIC, command, digest, json_lines, made_up_corpus, run};
+use crate::support::{CLASSIC, command, digest, json_lines, made_up_corpus, pause, run};
 
 fn reindex<'a>(old: &'a str, new: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&["reindex", "-q", old, new], more].concat()
@@ -185,7 +185,7 @@ fn killed_at_five_moments_then_run_again() {
         let new = embedded(folder, &name);
         let mut child = command("indexer", reindex(&old, &new, &[])).spawn().unwrap();
         while child.try_wait().unwrap().is_none() && size(&name) < size("old") * fifth / 5 {
-            std::thread::yield_now();
+            pause();
         }
         child.kill().unwrap();
         n_killed += usize::from(!child.wait().unwrap().success());
