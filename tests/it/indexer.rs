@@ -10,6 +10,7 @@ mod nested;
 mod outputs;
 mod report;
 mod short_texts;
+mod streams;
 mod tables;
 
 use std::fs;

@@ -129,6 +129,12 @@ impl fmt::Display for Content {
     }
 }
 
+/// Returns true for a beginning that only JSON Lines have. A writer may write one line and wait.
+fn is_line_of_json(head: &[u8]) -> bool {
+    let member = head.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    member.is_some_and(|member| member.starts_with(b"\"")) && head.contains(&b'\n')
+}
+
 /// Returns true for a version followed by a header, since the version alone may begin a text.
 fn is_warc(head: &[u8]) -> bool {
     let Some(version) = head.strip_prefix(b"WARC/") else { return false };
@@ -172,7 +178,7 @@ impl Expected {
     /// deliver them byte by byte.
     fn read_head(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut n = 0;
-        while n < HEAD_BYTES.min(buffer.len()) {
+        while n < HEAD_BYTES.min(buffer.len()) && !is_line_of_json(&buffer[..n]) {
             match self.inner.read(&mut buffer[n..]) {
                 Ok(0) => break,
                 Ok(more) => n += more,

@@ -59,6 +59,10 @@ impl Source {
         content.complaint(self.format)
     }
 
+    pub(super) fn is_stdin(&self) -> bool {
+        is_stdin(self.path())
+    }
+
     pub(super) fn origin(&self) -> Origin {
         if is_stdin(self.path()) {
             return Origin { name: "stdin".to_owned(), stem_start: 0 };

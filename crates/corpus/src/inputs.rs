@@ -214,7 +214,10 @@ fn reader(
         Ok(Box::new(csv.with_whole_rows(whole_rows)))
     };
     Ok(match source.format() {
-        Format::Jsonl => Box::new(Lines::new(unpacked(source)?, record_bytes_max)),
+        Format::Jsonl => {
+            let is_stdin = source.is_stdin();
+            Box::new(Lines::new(unpacked(source)?, record_bytes_max).from_stdin(is_stdin))
+        }
         Format::Csv => csv(source, b',')?,
         Format::Tsv => csv(source, b'\t')?,
         Format::Parquet => {

@@ -57,6 +57,7 @@ mod internal_error;
 mod json;
 mod left_out;
 mod lines;
+mod live;
 mod location;
 mod made_ids;
 mod members;

@@ -1,20 +1,23 @@
 //! JSON Lines cut into lines, which are not parsed here.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, BufReader, Read};
 
 use memchr::memchr;
 
+use super::live::Live;
 use super::reader::RecordReader;
 use super::records::{Form, RecordError, Records};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 pub(super) struct Lines<R> {
-    reader: R,
+    reader: BufReader<R>,
     /// Number of the last line read.
     number: u64,
     record_bytes_max: usize,
     ended: bool,
+    /// `None` for a source that never waits for its writer.
+    live: Option<Live>,
 }
 
 enum Appended {
@@ -24,19 +27,32 @@ enum Appended {
 }
 
 impl<R> Lines<R> {
-    pub(super) fn new(reader: R, record_bytes_max: usize) -> Self {
-        Self { reader, number: 0, record_bytes_max, ended: false }
+    pub(super) fn new(reader: BufReader<R>, record_bytes_max: usize) -> Self {
+        Self { reader, number: 0, record_bytes_max, ended: false, live: None }
+    }
+
+    /// Hands lines on as they arrive, if the source is standard input.
+    pub(super) fn from_stdin(self, is_stdin: bool) -> Self {
+        Self { live: is_stdin.then(Live::default), ..self }
     }
 }
 
-impl<R: BufRead> RecordReader for Lines<R> {
+impl<R: Read> RecordReader for Lines<R> {
     fn form(&self) -> Form {
         Form::Json
     }
 
     /// Appends the next lines that are not blank.
     fn append_records(&mut self, records: &mut Records) {
+        if let Some(live) = &mut self.live {
+            live.restart();
+        }
         while !self.ended && !records.is_full() {
+            let has_line = || memchr(b'\n', self.reader.buffer()).is_some();
+            if records.len() > 0 && self.live.as_mut().is_some_and(|live| live.is_due(has_line())) {
+                records.rest();
+                break;
+            }
             let appended = self.append_line(records.bytes_mut());
             if matches!(appended, Ok(Appended::End)) {
                 self.ended = true;
@@ -67,7 +83,7 @@ impl<R: BufRead> RecordReader for Lines<R> {
     }
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: Read> Lines<R> {
     /// Appends one line without its line feed; of one that is too long, at most `record_bytes_max`
     /// bytes.
     fn append_line(&mut self, line: &mut Vec<u8>) -> io::Result<Appended> {

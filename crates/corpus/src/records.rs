@@ -36,6 +36,8 @@ pub(super) struct Records {
     entries: Vec<Entry>,
     /// Cells of all records, if the records are rows.
     cells: Vec<Cell>,
+    /// True if the source waits for its writer after these records.
+    is_at_rest: bool,
 }
 
 /// Meaning of the bytes of a record.
@@ -164,6 +166,12 @@ impl Chunk {
         self.n_skipped < self.records.len()
     }
 
+    /// Returns true if the source waits for its writer after these records, so that a result which
+    /// waits for more records may wait long.
+    pub fn is_at_rest(&self) -> bool {
+        self.records.is_at_rest
+    }
+
     /// Returns the records to be taken, each with the position after it.
     pub fn records(&self) -> impl Iterator<Item = (Position, Numbered<'_>)> {
         let positions = (self.n_before + 1..).map(|n_records| Position { n_file: self.n_file, n_records });
@@ -173,7 +181,7 @@ impl Chunk {
 
 impl Records {
     pub(super) fn new(form: Form) -> Self {
-        Self { form, bytes: Vec::new(), entries: Vec::new(), cells: Vec::new() }
+        Self { form, bytes: Vec::new(), entries: Vec::new(), cells: Vec::new(), is_at_rest: false }
     }
 
     /// Returns one record that could not be read.
@@ -206,6 +214,11 @@ impl Records {
     fn has_last(&self) -> bool {
         let is_there = |last: &Entry| last.end <= self.bytes.len() && last.end_cell <= self.cells.len();
         self.entries.last().is_none_or(is_there)
+    }
+
+    /// Marks the portion as the last one before the source waits for its writer.
+    pub(super) fn rest(&mut self) {
+        self.is_at_rest = true;
     }
 
     /// Returns true if the portion is complete.

@@ -63,6 +63,11 @@ impl Sink for Deduplication {
         Ok(())
     }
 
+    fn rest(&mut self, rejects: &mut Rejects) -> anyhow::Result<()> {
+        self.flush(rejects)?;
+        self.results.hand_on()
+    }
+
     fn checkpoint(&mut self, rejects: &mut Rejects, lengths: &mut Lengths) -> anyhow::Result<Value> {
         self.flush(rejects)?;
         self.results.checkpoint(lengths)?;

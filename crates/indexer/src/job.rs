@@ -37,6 +37,12 @@ pub(crate) trait Sink {
     /// Takes the next record, in the order of the input.
     fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()>;
 
+    /// Decides all taken records, and hands results on to a program that reads them meanwhile. Called
+    /// where the input waits for its writer.
+    fn rest(&mut self, _: &mut Rejects) -> anyhow::Result<()> {
+        Ok(())
+    }
+
     /// Decides all taken records, makes the files durable and adds their lengths to `lengths`.
     /// Returns the rest of the command's state. Not called for a command without a journal.
     fn checkpoint(&mut self, _: &mut Rejects, _: &mut Lengths) -> anyhow::Result<Value> {
@@ -258,6 +264,9 @@ impl Job {
                         take_checkpoint(journal, &mut so_far, sink, &mut rejects)?;
                         stop.as_ref().map_or(Ok(()), Stop::check)?;
                     }
+                }
+                if batch.is_at_rest {
+                    sink.rest(&mut rejects)?;
                 }
                 progress.show(so_far.n_read);
                 if let Some(warning) = progress.share_read().and_then(|share| memory.foresee(share)) {

@@ -79,6 +79,14 @@ impl KeptOutput {
         }
     }
 
+    /// Hands lines on to a program that reads them meanwhile.
+    pub(crate) fn hand_on(&mut self) -> anyhow::Result<()> {
+        match self {
+            Self::Lines(output) => output.hand_on(),
+            Self::Parquet(_) => Ok(()),
+        }
+    }
+
     /// Makes the written part durable, and adds its length.
     pub(crate) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
         match self {

@@ -214,6 +214,15 @@ impl Output {
         anyhow!(error).context(format!("failed to write {}", self.path.display()))
     }
 
+    /// Hands written bytes on to the reader of a pipe. A file keeps its buffer: it has no readers
+    /// before it is whole.
+    pub(crate) fn hand_on(&mut self) -> anyhow::Result<()> {
+        match &mut self.writer {
+            Writer::Direct(writer) => writer.flush().map_err(|error| self.failed(error)),
+            Writer::Plain(_) | Writer::Packed(_) | Writer::InPlace => Ok(()),
+        }
+    }
+
     /// Makes the written bytes durable, and adds their number to `lengths`.
     pub(crate) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
         let file = match &mut self.writer {

@@ -61,6 +61,8 @@ pub(crate) struct Batch {
     pub(crate) records: Vec<Outcome>,
     /// Records without a document: answers of servers that are no pages.
     pub(crate) n_no_documents: u64,
+    /// True if the input waits for its writer after these records.
+    pub(crate) is_at_rest: bool,
 }
 
 /// The result of one record.
@@ -156,7 +158,8 @@ impl Pipeline<'_> {
             Some(Outcome { number, position, item })
         });
         let records = records.collect();
-        Batch { origin: Arc::clone(&chunk.origin), records, n_no_documents }
+        let (origin, is_at_rest) = (Arc::clone(&chunk.origin), chunk.is_at_rest());
+        Batch { origin, records, n_no_documents, is_at_rest }
     }
 
     /// The document and the line of a record; the error is the reason for which there is none.

@@ -107,6 +107,14 @@ impl<S: Schema> Table<S> {
         }
     }
 
+    /// Hands rows on to a program that reads them meanwhile.
+    pub(crate) fn hand_on(&mut self) -> anyhow::Result<()> {
+        match &mut self.format {
+            Format::Lines(lines) => lines.hand_on(),
+            Format::Parquet(_) => Ok(()),
+        }
+    }
+
     /// Makes the written part durable, and adds its length.
     pub(crate) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
         match &mut self.format {

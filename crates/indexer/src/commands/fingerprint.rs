@@ -55,6 +55,10 @@ impl Sink for Lines {
         written.map_err(|error| self.stdout.failed(error))
     }
 
+    fn rest(&mut self, _: &mut Rejects) -> anyhow::Result<()> {
+        self.stdout.hand_on()
+    }
+
     fn finish(&mut self, _: &mut Rejects) -> anyhow::Result<Counts> {
         self.stdout.flush().map_err(|error| self.stdout.failed(error))?;
         Ok(Counts::Fingerprinted { n: self.n_fingerprinted, n_without_features: self.n_without_features })

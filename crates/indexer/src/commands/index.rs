@@ -173,6 +173,10 @@ impl Sink for Inserts<'_> {
         Ok(())
     }
 
+    fn rest(&mut self, _: &mut Rejects) -> anyhow::Result<()> {
+        self.flush()
+    }
+
     fn checkpoint(&mut self, _: &mut Rejects, _: &mut Lengths) -> anyhow::Result<Value> {
         self.flush()?;
         let n_calls = self.calls.as_mut().map_or(0, Calls::checkpoint);

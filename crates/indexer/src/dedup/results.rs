@@ -107,6 +107,12 @@ impl Results {
         Ok(())
     }
 
+    /// Hands lines on to a program that reads them meanwhile.
+    pub(crate) fn hand_on(&mut self) -> anyhow::Result<()> {
+        self.output.as_mut().map_or(Ok(()), KeptOutput::hand_on)?;
+        self.duplicates.as_mut().map_or(Ok(()), Table::hand_on)
+    }
+
     /// Makes the files durable and adds their lengths.
     pub(crate) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
         self.output.as_mut().map_or(Ok(()), |output| output.checkpoint(lengths))?;

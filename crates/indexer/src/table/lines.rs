@@ -54,6 +54,10 @@ impl Lines {
         }
     }
 
+    pub(super) fn hand_on(&mut self) -> anyhow::Result<()> {
+        self.output.hand_on()
+    }
+
     pub(super) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
         self.output.checkpoint(lengths)
     }
