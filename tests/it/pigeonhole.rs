@@ -71,12 +71,22 @@ fn compare_reads_files_and_refuses_what_it_cannot_compare() {
     assert!(compared.contains("\nnear-duplicates: similarity 1.0000 (at least 0.8)"), "{compared}");
     assert!(said(&compared, "simhashes   ").starts_with("distance 0 of 64 bits"), "{compared}");
     fs::write(&file, b"\xff\xfe").unwrap();
-    for (a, part) in
-        [(file.to_str().unwrap(), "not UTF-8"), ("", "nothing to be compared by"), (" ", "nothing to be")]
-    {
+    for (a, part) in [
+        (file.to_str().unwrap(), "not UTF-8"),
+        ("", "nothing to be compared by"),
+        (" ", "nothing to be"),
+        ("nosuch.txt", "there is no file nosuch.txt; --literal"),
+        ("no/such", "there is no file no/such; --literal"),
+        (".html.gz", "there is no file .html.gz; --literal"),
+    ] {
         let refused = run("pigeonhole", ["compare", a, same]).expect(2);
         assert!(refused.stderr.contains(part), "{}", refused.stderr);
     }
+    // Texts that are no names of files.
+    for text in ["3.5", "e.g.", "U.S.A", "a.b c", "ends.", "地铁.", "and so on ... txt"] {
+        compare(&[text, text]);
+    }
+    compare(&["--literal", "nosuch.txt", "nosuch.txt"]);
 }
 
 #[test]

@@ -83,6 +83,12 @@ fn insert_and_query() {
     assert_eq!(duplicate["duplicate_of"]["distance"], 0);
     assert_eq!(duplicate["duplicate_of"]["similarity"], 1.0);
 
+    // Integers are ids as they are in the inputs of the batch job.
+    for (id, is) in [(json!(-7), "-7"), (json!(u64::MAX), "18446744073709551615"), (json!(3.0), "3")] {
+        let (_, duplicate) = worker.post("/v1/documents", &json!({ "id": id, "text": TEXT }));
+        assert_eq!((&duplicate["outcome"], &duplicate["id"]), (&json!("duplicate"), &json!(is)));
+    }
+
     let (_, mut expected) = worker.get("/v1/documents/a");
     expected["distance"] = json!(0);
     // A fingerprint is found by its bits, and is not verified.
@@ -126,7 +132,7 @@ fn what_goes_wrong_is_a_problem() {
         ("/v1/query", json!({ "text": " \n" }), 422, "no-features"),
         ("/v1/query", json!({ "text": "x".repeat(1000) }), 413, "too-large"),
         ("/v1/documents", json!({ "id": "", "text": TEXT }), 400, "bad-request"),
-        ("/v1/documents", json!({ "id": 1, "text": TEXT }), 400, "bad-request"),
+        ("/v1/documents", json!({ "id": 1.5, "text": TEXT }), 400, "bad-request"),
         ("/v1/documents", json!({ "id": "a" }), 400, "bad-request"),
         ("/v1/documents", json!({ "id": "a", "text": TEXT, "source": "" }), 400, "bad-request"),
         ("/v1/documents", json!({ "id": "a", "text": "" }), 422, "no-features"),

@@ -2,6 +2,7 @@
 
 mod why;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -83,6 +84,19 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         (Some(a), Some(b)) => why::show(a, b, args.terms, out),
         _ => Ok(writeln!(out, "\nno terms and bits: {}", without_simhash(judge.engine.index().kind()))?),
     }
+}
+
+/// Returns true if an argument reads like the name of a file, so that a missing file is no text:
+/// one word with a slash in it, or with an ending such as `.txt`.
+fn looks_like_a_path(path: &Path) -> bool {
+    let argument = path.to_string_lossy();
+    let is_ending = |ending: &str| {
+        (2..=8).contains(&ending.len())
+            && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && ending.bytes().any(|byte| byte.is_ascii_alphabetic())
+    };
+    let has_ending = path.extension().and_then(OsStr::to_str).is_some_and(is_ending);
+    !argument.contains(char::is_whitespace) && (argument.contains('/') || has_ending)
 }
 
 /// Prints the verdict and its evidence.
@@ -196,6 +210,10 @@ impl Side {
         let path = Path::new(argument);
         ensure!(literal || !path.is_dir(), "{argument} is a folder; name a file, or give --literal");
         let is_file = !literal && fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir());
+        ensure!(
+            literal || is_file || !looks_like_a_path(path),
+            "there is no file {argument}; --literal takes the arguments as the texts themselves"
+        );
         let text = if is_file {
             let bytes = fs::read(path).with_context(|| format!("failed to read {argument}"))?;
             String::from_utf8(bytes).with_context(|| format!("{argument} is not UTF-8 text"))?

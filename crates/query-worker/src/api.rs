@@ -29,6 +29,9 @@ use axum::routing::get;
 use index::DocumentId;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
+use serde_json::Number;
+use utoipa::openapi::ObjectBuilder;
+use utoipa::openapi::schema::{OneOfBuilder, Schema, Type};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -104,12 +107,46 @@ fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, Problem> {
 /// Deserializes an optional field as a number without a fraction. JSON Schema takes 10.0 as the
 /// integer 10, and some clients write integers so.
 fn whole<'de, D: Deserializer<'de>, N: TryFrom<u64>>(deserializer: D) -> Result<Option<N>, D::Error> {
-    let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else { return Ok(None) };
+    let Some(number) = Option::<Number>::deserialize(deserializer)? else { return Ok(None) };
     let is_exact = |float: f64| float.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&float);
     let whole =
         number.as_u64().or_else(|| number.as_f64().filter(|&f| is_exact(f)).map(|float| float as u64));
     let whole = whole.and_then(|whole| N::try_from(whole).ok());
     whole.map(Some).ok_or_else(|| D::Error::custom(format!("{number} is not a whole number in range")))
+}
+
+/// An id as clients have it: an integer is its digits, as in the inputs of the batch job.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "an id is a string or an integer")]
+enum GivenId {
+    Text(String),
+    Integer(Number),
+}
+
+/// Describes the ids that [`id_or_integer`] takes.
+fn given_id() -> Schema {
+    let text = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).max_length(Some(4096));
+    let one_of = OneOfBuilder::new()
+        .item(text.pattern(Some("^[^\\x00-\\x1f\\x7f-\\x9f]*$")))
+        .item(ObjectBuilder::new().schema_type(Type::Integer))
+        .item(ObjectBuilder::new().schema_type(Type::Null));
+    Schema::OneOf(one_of.build())
+}
+
+/// Deserializes an optional id.
+fn id_or_integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    /// Largest integer below which a double has every integer.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    Ok(match Option::<GivenId>::deserialize(deserializer)? {
+        None => None,
+        Some(GivenId::Text(id)) => Some(id),
+        Some(GivenId::Integer(number)) if !number.is_f64() => Some(number.to_string()),
+        // JSON Schema takes 10.0 as the integer 10, as in `whole`.
+        Some(GivenId::Integer(number)) => match number.as_f64() {
+            Some(float) if float.fract() == 0.0 && float.abs() < EXACT => Some((float as i64).to_string()),
+            _ => return Err(D::Error::custom(format!("the id {number} is not an integer"))),
+        },
+    })
 }
 
 /// The id of a document in a path, percent-decoded. An id may contain slashes.

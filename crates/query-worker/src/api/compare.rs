@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 
 use self::differences::{Stretch, stretches};
 use super::documents::differing_bits;
-use super::{Json, document_id, whole};
+use super::{Json, document_id, given_id, id_or_integer, whole};
 use crate::problem::Problem;
 use crate::worker::{Caller, Worker, explained_bytes};
 
@@ -44,7 +44,8 @@ pub(super) struct Pair {
 #[serde(deny_unknown_fields)]
 pub(super) struct Side {
     text: Option<String>,
-    #[schema(min_length = 1, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$")]
+    #[schema(schema_with = given_id, required = false)]
+    #[serde(default, deserialize_with = "id_or_integer")]
     id: Option<String>,
 }
 

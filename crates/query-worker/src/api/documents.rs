@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::query::Evidence;
-use super::{Json, PathId, batch, document_id};
+use super::{Json, PathId, batch, document_id, given_id, id_or_integer};
 use crate::access::Pass;
 use crate::problem::Problem;
 use crate::worker::calls;
@@ -39,8 +39,9 @@ const INSERTED_LINES: &str = r#"{"line":1,"status":200,"outcome":"duplicate","id
 pub(super) struct NewDocument {
     /// The client's id for the document; without one the worker makes an id. Only with an id of its
     /// own can a client whose answer got lost repeat the request and tell its own document from
-    /// another's. At most 4,096 bytes of UTF-8.
-    #[schema(min_length = 1, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$")]
+    /// another's. At most 4,096 bytes of UTF-8; an integer is its digits, as in the batch job.
+    #[schema(schema_with = given_id, required = false)]
+    #[serde(default, deserialize_with = "id_or_integer")]
     id: Option<String>,
     /// The text to compare. The worker may keep it for a while, see `GET /v1/documents/{id}/text`;
     /// the index keeps it if `GET /v1/index` says `texts` is `zstd`.
