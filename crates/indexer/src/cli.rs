@@ -97,7 +97,7 @@ impl Cli {
     /// is nothing to run.
     pub(crate) fn from_command_line() -> Self {
         let matches = settings::of_this_process(Self::command_line(), &APART);
-        Self::from_arg_matches(&matches).unwrap_or_else(|error| program::exit_with(&error))
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| program::exit_with("indexer", &error))
     }
 
     /// The command line with all its arguments.
