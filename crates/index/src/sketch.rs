@@ -190,7 +190,7 @@ impl Sketch {
 
     /// The facet filed in a bucket.
     #[must_use]
-    pub fn facet_in(&self, bucket: BucketKey) -> Option<&(Family, Facet)> {
+    pub(crate) fn facet_in(&self, bucket: BucketKey) -> Option<&(Family, Facet)> {
         self.facets.iter().find(|(_, facet)| facet.keys().binary_search(&bucket).is_ok())
     }
 }

@@ -1,12 +1,15 @@
 //! The seam between an index and its backends, in terms of documents.
 
-use std::time::Duration;
+mod pages;
+mod status;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::pages::{CellPage, Cursor, Page};
+pub use self::status::{ClaimCounts, ConnectionCounts, Status};
 use crate::{
-    Cell, Document, DocumentId, Examined, Insertion, Metadata, NearDocuments, Neighbours, Result, Rule,
-    Segments, Selection, Sketch, StoredDocument, Text,
+    Document, DocumentId, Examined, Insertion, Metadata, NearDocuments, Neighbours, Result, Rule, Segments,
+    Selection, Sketch, StoredDocument, Text,
 };
 
 /// The most documents, ids or queries in one call, and the most documents in one page of a scan.
@@ -294,108 +297,6 @@ pub struct WriteMark {
     pub number: u64,
     /// A checksum of the written data, where it tells apart two writes of the same number.
     pub checksum: Option<u32>,
-}
-
-/// A position in a scan; only the store that made the cursor can read it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cursor(Vec<u8>);
-
-impl Cursor {
-    /// The position before the first document.
-    #[must_use]
-    pub fn start() -> Self {
-        Self::default()
-    }
-
-    /// The cursor of a store with its own encoding of positions.
-    pub fn from_bytes(bytes: Vec<u8>) -> Self {
-        Self(bytes)
-    }
-
-    /// The bytes given by the store, empty for the start.
-    pub fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-
-    /// The position after the document of this number, for stores that number their documents from
-    /// 1.
-    pub fn after(number: u64) -> Self {
-        Self(number.to_be_bytes().to_vec())
-    }
-
-    /// The number of the document before this position, 0 for the start.
-    pub fn number(&self) -> Result<u64> {
-        match <[u8; 8]>::try_from(self.0.as_slice()) {
-            Ok(bytes) => Ok(u64::from_be_bytes(bytes)),
-            Err(_) if self.0.is_empty() => Ok(0),
-            Err(_) => Err(crate::Error::invalid("the cursor is another store's; start the scan anew")),
-        }
-    }
-}
-
-/// One page of a scan.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Page {
-    /// The documents, in the store's order.
-    pub documents: Vec<StoredDocument>,
-    /// The position of the next page, `None` after the last document.
-    pub next: Option<Cursor>,
-}
-
-/// One page of the index in the order of its cells.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CellPage {
-    /// The cells, ascending.
-    pub cells: Vec<Cell>,
-    /// The position of the next page, `None` after the last cell.
-    pub next: Option<Cursor>,
-}
-
-/// The amounts of stored data, and the counters of this process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Status {
-    /// The number of documents, where the store counts them.
-    pub n_documents: Option<u64>,
-    /// The bytes of this store's files, where it has files.
-    pub n_disk_bytes: Option<u64>,
-    /// The bytes of memory held by its search tables in this process, where it has some.
-    pub n_table_bytes: Option<u64>,
-    /// The number of searches of this process with more candidates than the rule judges, where the
-    /// store leaves some out: [`candidates_max`](Rule::candidates_max).
-    pub n_bounded: Option<u64>,
-    /// The encounters of this process's insertions with other writers, where the store has no
-    /// global lock.
-    pub claims: Option<ClaimCounts>,
-    /// The connections of this process to the server, where the store has one.
-    pub connections: Option<ConnectionCounts>,
-}
-
-/// The counts of a pool of connections. A call waits while all of them are in use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ConnectionCounts {
-    /// The greatest number of connections.
-    pub n_max: usize,
-    /// The number of open connections, in use or not.
-    pub n_open: usize,
-    /// The number of connections in use by a call.
-    pub n_in_use: usize,
-}
-
-/// Counts of the encounters between insert-if-new calls and other writers, since the store was
-/// opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ClaimCounts {
-    /// The number of claims announced. A duplicate of an old document needs no claim.
-    pub n_claims: u64,
-    /// The number of own claims ended or overtaken by other writers, which had to start again.
-    pub n_conflicts: u64,
-    /// The number of other writers' claims ended, because they came later or their leases had run
-    /// out.
-    pub n_aborted: u64,
-    /// The number of pauses because of earlier claims.
-    pub n_waits: u64,
-    /// The total time of these pauses.
-    pub waited: Duration,
 }
 
 /// Joins `found` with `stored`, the documents stored now under the ids of its matches.

@@ -118,7 +118,7 @@ impl Clock {
     }
 
     /// Returns true on the first call for this clock or a clone of it.
-    pub fn may_warn(&self) -> bool {
+    pub(crate) fn may_warn(&self) -> bool {
         !self.has_warned.swap(true, Ordering::Relaxed)
     }
 

@@ -20,7 +20,7 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub(crate) use self::options::CollectOptions;
+pub(crate) use self::options::{CollectFlags, CollectOptions};
 pub(crate) use self::round::Rounds;
 pub(crate) use self::watch::WatchFolder;
 use crate::numbers::Grouped;
@@ -52,7 +52,7 @@ pub(crate) fn collect(
     let mut next_round = Instant::now();
     loop {
         folder.check()?;
-        let is_due = options.once || rounds.is_under_way() || {
+        let is_due = options.flags.once || rounds.is_under_way() || {
             let waiting = folder.waiting(options.records.format)?;
             let n_bytes: u64 = waiting.iter().map(|file| file.n_bytes).sum();
             !waiting.is_empty() && (Instant::now() >= next_round || n_bytes >= WAITING_BYTES)
@@ -61,13 +61,13 @@ pub(crate) fn collect(
             pause(POLL, stop)?;
             continue;
         }
-        next_round = Instant::now() + options.every;
+        next_round = Instant::now() + Duration::from_secs(options.flags.every_seconds);
         match rounds.next(folder, stop) {
-            Ok(false) if options.once => return Ok(()),
+            Ok(false) if options.flags.once => return Ok(()),
             Ok(_) => retry = RETRY,
             // An error in the first round is reported to the user, unless it may pass, like a full
             // disk.
-            Err(error) if options.once || error.is::<Stopped>() => return Err(error),
+            Err(error) if options.flags.once || error.is::<Stopped>() => return Err(error),
             Err(error) if rounds.is_first() && !error.chain().any(|cause| cause.is::<io::Error>()) => {
                 return Err(error);
             }

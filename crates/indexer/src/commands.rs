@@ -16,13 +16,13 @@ use std::path::Path;
 use anyhow::bail;
 
 pub(crate) use self::bulk_rows::BulkRowsOptions;
-pub(crate) use self::dedup::DedupOptions;
-pub(crate) use self::export::ExportOptions;
+pub(crate) use self::dedup::{DedupFlags, DedupOptions};
+pub(crate) use self::export::{ExportFlags, ExportOptions};
 pub(crate) use self::fingerprint::FingerprintOptions;
-pub(crate) use self::idf::{CountingOptions, IdfOptions};
+pub(crate) use self::idf::{IdfFlags, IdfOptions};
 pub(crate) use self::idf_merge::IdfMergeOptions;
 pub(crate) use self::index::IndexOptions;
-pub(crate) use self::pairs::PairsOptions;
+pub(crate) use self::pairs::{PairsFlags, PairsOptions};
 pub(crate) use self::reindex::ReindexOptions;
 use crate::collect::CollectOptions;
 use crate::job::{Job, JobOptions};

@@ -30,7 +30,7 @@ use crate::shard::Shard;
 use crate::stop::Stop;
 use crate::table::{Schema, Table};
 
-pub(crate) use self::options::{JobOptions, SourceOptions};
+pub(crate) use self::options::{JobOptions, SourceOptions, WorkOptions};
 
 /// The consumer of the records of a command.
 pub(crate) trait Sink {
@@ -93,7 +93,7 @@ impl Job {
         store: Option<&str>,
         journal: Option<(&JournalOptions, Description)>,
     ) -> anyhow::Result<Self> {
-        let JobOptions { input, source, given, rejects, shard, n_threads, quiet } = options;
+        let JobOptions { input, source, given, rejects, shard, work } = options;
         let all_outputs: Vec<&Path> = outputs.iter().copied().chain(rejects.as_deref()).collect();
         let folders = journal.iter().map(|(journal, _)| &*journal.folder);
         refuse_remote(all_outputs.iter().copied().chain(folders), store)?;
@@ -121,7 +121,7 @@ impl Job {
         // A progress bar and results would overwrite each other in one terminal.
         let results_in_terminal =
             outputs.iter().any(|path| is_stdout(path)) && program::stdout().is_terminal();
-        let progress = Progress::new(&inputs, *quiet || results_in_terminal);
+        let progress = Progress::new(&inputs, work.quiet || results_in_terminal);
         if !inputs.left_out.is_empty() {
             let left_out = &inputs.left_out;
             progress.console().print(format_args!(
@@ -136,7 +136,7 @@ impl Job {
             ..FieldNames::of(input)
         });
         let n_cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let n_threads = n_threads.map_or_else(n_cores, usize::from);
+        let n_threads = work.threads.map_or_else(n_cores, usize::from);
         let (shard, needs, surveyed_from) = (*shard, None, None);
         Ok(Self { inputs, fields, needs, n_threads, shard, progress, rejects, journal, surveyed_from })
     }

@@ -14,6 +14,7 @@ mod dedup;
 mod document_frequencies;
 mod durable;
 mod excerpt;
+mod flag_values;
 mod given;
 mod job;
 mod journal;

@@ -28,8 +28,8 @@ const WHOLE: &str = "whole";
 /// The similarities from which on bands are used, in steps of .05 from .5 on.
 ///
 /// Each scheme finds the [promised](FilingScheme::promise) share of the pairs at its step with the
-/// least [cost](crate::Wish::cost): of the schemes of at most 64 bands over the 80 bins of which a
-/// signature keeps a byte, or over 64 bins of a short sketch. A test computes all of them again.
+/// least cost: of the schemes of at most 64 bands over the 80 bins of which a signature keeps a
+/// byte, or over 64 bins of a short sketch. A test states the cost and computes all of them again.
 /// The short scheme of .8 is older than the formula, and stays because indexes are filed by it: it
 /// finds more and reads more than needed.
 const STEPS: [(f64, &str); 11] = [

@@ -32,7 +32,6 @@ mod signature;
 mod similarity;
 mod size;
 mod sketcher;
-mod wish;
 
 /// Runs the examples of the README.
 #[cfg(doctest)]
@@ -48,4 +47,3 @@ pub use hash::hash_words;
 pub use signature::{Basis, Comparison, LONG_BINS, Maker as SignatureMaker, Signature, SignatureError};
 pub use similarity::Similarity;
 pub use sketcher::{Sketched, Sketcher};
-pub use wish::{Wish, WishError};

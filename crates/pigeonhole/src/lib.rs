@@ -199,7 +199,8 @@ fn command_line() -> clap::Command {
 #[must_use]
 pub fn main() -> ExitCode {
     let matches = settings::of_this_process(command_line(), &APART);
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| program::exit_with(&error));
+    let cli =
+        Cli::from_arg_matches(&matches).unwrap_or_else(|error| program::exit_with("pigeonhole", &error));
     let mut stdout = io::BufWriter::new(program::stdout());
     let done = program::see_limits().and_then(|()| match &cli.command {
         Command::Compare(args) => compare::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),

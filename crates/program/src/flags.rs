@@ -4,8 +4,10 @@
 mod input;
 mod recipe;
 mod store;
+mod uri;
 
 #[cfg(feature = "input")]
 pub use input::{FileArgs, IdArgs, RecordArgs, TextlessArgs, digits};
 pub use recipe::{DictionaryFileError, Fold, RecipeArgs, TermArgs};
-pub use store::{BuiltArgs, ClockArgs, PlaceArgs, StoreArgs, UriParser, check_uri, parse_similarity};
+pub use store::{BuiltArgs, ClockArgs, PlaceArgs, StoreArgs, parse_similarity};
+pub use uri::{UriParser, check_uri};

@@ -27,11 +27,41 @@ pub fn print_to_stderr(what: &impl fmt::Display) {
 }
 
 /// Ends the program as clap does: with the fault of its arguments, or the help requested by them.
-pub fn exit_with(error: &clap::Error) -> ! {
+/// A fault begins with the name of the program, as every error does.
+pub fn exit_with(program: &str, error: &clap::Error) -> ! {
     if !error.use_stderr() {
         error.exit();
     }
-    // Without colours, which could not be told from those in an argument.
-    print_to_stderr(&error.render());
+    print_to_stderr(&named(program, error));
     process::exit(error.exit_code())
+}
+
+/// Formats a fault of the arguments, with the usage. The help that clap gives for a missing command
+/// is no fault, and stays as it is.
+fn named(program: &str, error: &clap::Error) -> String {
+    // Without colours, which could not be told from those in an argument.
+    let said = error.render().to_string();
+    if said.starts_with("error: ") { format!("{program}: {said}") } else { said }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Arg, Command};
+
+    use super::*;
+
+    #[test]
+    fn a_fault_of_the_arguments_has_the_name_of_the_program() {
+        let command =
+            Command::new("sorter").subcommand(Command::new("file").arg(Arg::new("holes").long("holes")));
+        let said = |args: &[&str]| {
+            let command = command.clone().arg_required_else_help(true);
+            named("sorter", &command.try_get_matches_from(args).unwrap_err())
+        };
+        let fault = said(&["sorter", "file", "--hole=3"]);
+        assert!(fault.starts_with("sorter: error: unexpected argument '--hole'"), "{fault}");
+        assert!(fault.contains("\n\nUsage: sorter file"), "{fault}");
+        let help = said(&["sorter"]);
+        assert!(help.starts_with("Usage: sorter"), "{help}");
+    }
 }

@@ -118,7 +118,7 @@ pub fn of_this_process(command: Command, apart: &[(&str, &str)]) -> ArgMatches {
     let settings = Settings::read(command, apart, env::args_os()).unwrap_or_else(|failure| match failure
         .downcast::<clap::Error>(
     ) {
-        Ok(failure) => exit_with(&failure),
+        Ok(failure) => exit_with(&program, &failure),
         Err(failure) => {
             complain(&program, format_args!("{}", error(&failure)));
             process::exit(2)

@@ -3,18 +3,22 @@
 //! `axum::serve` waits for any number of clients without limit; this module replaces it.
 //! [`crate::api`] bounds a request once its head is complete.
 //!
-//! hyper-util has an orderly stop (`GracefulShutdown`), whose count of open connections takes three
-//! lines here (`closed`). hyper bounds heads, and tower-http bounds requests behind the head. None
-//! of them bounds the time to read an answer, closes an idle connection in favour of a new one, or
-//! answers a problem where hyper refuses a head. The modules for these (`timed`, `seats`,
-//! `refusing`) share their state with the bound on heads and with the stop.
+//! hyper-util has an orderly stop (`GracefulShutdown`), which counts open connections, as three lines
+//! do here (`closed`), and calls hyper's `graceful_shutdown` on each. hyper then closes at once a
+//! connection without a first byte and one with half a head after an answer, though a request may be
+//! on its way; here both have a moment for it. hyper bounds heads, and tower-http bounds requests
+//! behind the head. None of them bounds the time to read an answer (`timed`), closes an idle
+//! connection in favour of a new one (`seats`), or answers a problem where hyper refuses a head
+//! (`refusing`). These share the turns of the connection (`turns`) with the stop.
 
+mod bodies;
 mod lobby;
 mod refusing;
 mod seats;
 #[cfg(test)]
 mod tests;
 mod timed;
+mod turns;
 
 use std::convert::Infallible;
 use std::io;
@@ -38,10 +42,12 @@ use tokio_rustls::server::TlsStream;
 use tower_service::Service;
 use tracing::{debug, info, warn};
 
+use self::bodies::{Asking, InTurn};
 use self::lobby::Lobby;
 use self::refusing::Refusing;
 use self::seats::Seats;
-use self::timed::{Asking, InTurn, Timed, Turns};
+use self::timed::Timed;
+use self::turns::Turns;
 use crate::limits::{Limits, REFUSALS_MAX};
 use crate::metrics::Metrics;
 use crate::problem::Problem;

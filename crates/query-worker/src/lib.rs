@@ -62,7 +62,7 @@ pub fn main() -> ExitCode {
         }
         Err(error) => {
             if let Some(error) = error.downcast_ref::<clap::Error>() {
-                program::exit_with(error);
+                program::exit_with("query-worker", error);
             }
             log::end(&format!("query-worker: {}\n", program::line(&program::error(&error))));
             ExitCode::from(2)

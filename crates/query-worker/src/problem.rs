@@ -3,18 +3,17 @@
 //!
 //! The texts for clients stand here, so that each failure reads alike wherever it is detected.
 //! Detection belongs elsewhere, and so does the log line, which `request` writes; only store
-//! failures are logged here.
+//! failures are logged in `store`.
 
 mod kind;
+mod store;
 
 use std::time::Duration;
 
 use axum::Json;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use index::ErrorKind;
 use serde::Serialize;
-use tracing::error;
 use utoipa::ToSchema;
 
 pub(crate) use self::kind::Kind;
@@ -22,9 +21,6 @@ use crate::request_id;
 
 /// The most characters of a detail that quotes the client's input.
 const DETAIL_CHARS_MAX: usize = 1000;
-
-/// Log target of store failures. Operators filter by this name, so it stays when the code moves.
-const STORE_TARGET: &str = "query_worker::api::problem";
 
 /// End of a detail, for failures after which a write may have been done.
 const MAY_BE_DONE: &str = "what it was to write may have been written, or be yet: with an id of its own the same request is \
@@ -328,64 +324,11 @@ impl Problem {
         .into_bytes()
     }
 
-    /// 503: the store took too long to report its state.
-    #[must_use]
-    pub fn not_ready(wait: Duration) -> Self {
-        let detail =
-            format!("the store did not answer within {} seconds; try again in a second", wait.as_secs());
-        Self::store_unavailable(detail)
-    }
-
-    /// 503: the store cannot be used, for any reason.
-    #[must_use]
-    pub fn unready(error: index::Error) -> Self {
-        let problem = Self::from(error);
-        if problem.status() == StatusCode::SERVICE_UNAVAILABLE {
-            return problem;
-        }
-        Self::store_unavailable("the store is damaged, or fails in another way; the worker's log says how")
-    }
-
-    fn store_unavailable(detail: impl Into<String>) -> Self {
-        Self::new(Kind::StoreUnavailable, "The store cannot be used now", detail)
-    }
-
     /// 500: a failure of the worker itself.
     #[must_use]
     pub fn internal() -> Self {
         let detail = "the request could not be finished; the worker's log says why";
         Self::new(Kind::Internal, "The worker failed", detail)
-    }
-}
-
-impl From<index::Error> for Problem {
-    fn from(error: index::Error) -> Self {
-        if error.kind() == ErrorKind::InvalidArgument {
-            return Self::bad_request(&error.to_string());
-        }
-        let problem = match error.kind() {
-            ErrorKind::NotFound => Self::store_unavailable(
-                "the store has no index any more, or not the one that this worker has open; restore it, or restart the worker",
-            ),
-            ErrorKind::Busy => Self::store_unavailable(
-                "others keep this worker from the store, and its log says how; the same request may succeed later",
-            ),
-            ErrorKind::Replaced => Self::store_unavailable(
-                "the store has another index than the one that this worker was started with; start the worker again",
-            ),
-            ErrorKind::Disabled => Self::store_unavailable(
-                "the store was switched off by those who run it; the worker's log says what switches it on again",
-            ),
-            ErrorKind::StorageFull => {
-                Self::store_unavailable(format!("the store is full, and needs room; {MAY_BE_DONE}"))
-            }
-            kind if kind.is_transient() => Self::store_unavailable(format!(
-                "the store did not answer; the same request may succeed later; {MAY_BE_DONE}"
-            )),
-            _ => Self::internal(),
-        };
-        error!(target: STORE_TARGET, error = format!("{:#}", anyhow::Error::from(error)), "the store failed");
-        problem
     }
 }
 

@@ -8,10 +8,11 @@ pub(crate) mod calls;
 mod gather;
 mod measured;
 mod outage;
+mod readiness;
 pub(crate) mod recent;
 
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -52,9 +53,6 @@ pub(crate) const BLOCKING_THREADS_MORE: usize = 64;
 
 /// How long a request waits for a store that is away, unless the configuration says otherwise.
 const STORE_WAIT: Duration = Duration::from_secs(5);
-
-/// Longest wait for a readiness check of the store.
-const READY_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Bytes of memory per character of a text's normal form while its features are made and counted.
 const FEATURES_BYTES: usize = 32;
@@ -296,43 +294,6 @@ impl Worker {
     pub(crate) fn check_text(&self, text: &str) -> Result<(), Problem> {
         let bytes_max = self.limits.text_bytes_max;
         if text.len() > bytes_max { Err(Problem::text_too_long(bytes_max)) } else { Ok(()) }
-    }
-
-    /// Asks the store itself whether it can be searched and written to. The check takes no place of
-    /// requests: a busy worker is not a broken one.
-    ///
-    /// # Errors
-    /// The store's failure, the worker's stop, or [`Problem::not_ready`] if the store does not
-    /// answer in time.
-    pub async fn ready(self: Arc<Self>) -> Result<(), Problem> {
-        if *self.stage.borrow() > Stage::Serving {
-            return Err(Problem::stopping());
-        }
-        let asked = Instant::now();
-        let check = async {
-            let permit =
-                Arc::clone(&self.readiness).acquire_owned().await.map_err(|_| Problem::internal())?;
-            Arc::clone(&self).work(permit, move |worker| worker.check_store(asked)).await
-        };
-        tokio::time::timeout(READY_WAIT_MAX, check)
-            .await
-            .unwrap_or_else(|_| Err(Problem::not_ready(READY_WAIT_MAX)))
-    }
-
-    /// Returns the outcome of a check of the store that began after `asked`: callers that waited
-    /// during one check share the next.
-    fn check_store(&self, asked: Instant) -> Result<(), Problem> {
-        // The value is replaced as a whole, so a panic leaves it valid.
-        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((begun, answer)) = &*checked
-            && *begun >= asked
-        {
-            return answer.clone();
-        }
-        let begun = Instant::now();
-        let answer = self.index().ready().map_err(Problem::unready);
-        *checked = Some((begun, answer.clone()));
-        answer
     }
 
     /// Returns the counters and timers.

@@ -16,11 +16,13 @@ use index::{
 use sha2::{Digest, Sha256};
 use tables::Tables;
 
-use super::environment::{Failure, Opened, explain};
+use super::environment::Opened;
+use super::errors::{Failure, explain};
+use super::limits::Limits;
 use super::ram::REMOVALS_FLOOR_KEY;
 use super::record::{self, Removal};
 use super::texts::{self, Cache, Packer};
-use super::{Limits, expiry, times};
+use super::{expiry, times};
 
 /// LMDB's longest key.
 const MAX_KEY_BYTES: usize = 511;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use index::{Error, ErrorKind, Mode, Result};
 
-use super::environment::io_error;
+use super::errors::io_error;
 
 /// LMDB's file of pages; a directory with it is, or is about to be, an environment.
 pub(super) const DATA_FILE: &str = "data.mdb";

@@ -1,4 +1,4 @@
-//! The LMDB environment of a store: opening it, growing its map, and explaining its errors.
+//! The LMDB environment of a store: opening it, and growing its map.
 //!
 //! LMDB maps its file into memory at a size chosen at the opening. The environment is closed and
 //! opened anew when a writer needs more, when another process has written more, or when a failed
@@ -21,14 +21,16 @@ use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
+use super::errors::{Failure, explain, full};
+use super::limits::READERS_MAX;
 use super::pages::Pages;
 use super::place::{Before, Place};
 use super::turns::Turns;
 use super::{directory, pages};
 
-/// The most running threads that have read, in all processes together. Each keeps its place in
-/// LMDB's table of readers, so it takes the table's lock once, not in every call.
-const READERS_MAX: u32 = 4096;
+/// The key in `meta` of the metadata.
+pub(super) const METADATA_KEY: &str = "metadata";
+
 /// Far more than the doublings of any disk, or the growths by other processes during one call.
 const ATTEMPTS_MAX: usize = 64;
 /// Half of what 47 bits of addresses allow.
@@ -73,25 +75,6 @@ pub(super) struct Opened {
     pub(super) texts: Option<Database<'static, U64<BE>, Bytes>>,
     /// The number of earlier openings.
     generation: u64,
-}
-
-/// The reason for which work inside the environment stopped.
-#[derive(Debug)]
-pub(super) enum Failure {
-    Lmdb(heed::Error),
-    Store(Error),
-}
-
-impl From<heed::Error> for Failure {
-    fn from(error: heed::Error) -> Self {
-        Self::Lmdb(error)
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Store(error)
-    }
 }
 
 impl Environment {
@@ -358,63 +341,4 @@ pub(super) fn open_env(directory: &Path, map_bytes: Option<usize>) -> Result<Env
 /// whole.
 fn grows() -> Error {
     Error::new(ErrorKind::Busy, "the store grew again and again during one call; try again")
-}
-
-/// The error of a full map or disk; `error` names the limit that was met, if known.
-fn full(error: Option<&io::Error>) -> Error {
-    let what = match error.map(io::Error::kind) {
-        Some(io::ErrorKind::FileTooLarge) => "the store's file may not grow further (ulimit -f)",
-        Some(io::ErrorKind::QuotaExceeded) => "the quota of the store's disk is used up",
-        Some(_) => "the disk is full",
-        None => "the disk is full, or the store's file may not grow further (ulimit -f)",
-    };
-    Error::new(
-        ErrorKind::StorageFull,
-        format!("{what}; nothing of this call was written, and it will succeed once there is room"),
-    )
-}
-
-/// Translates an error of the operating system for the caller.
-pub(super) fn io_error(error: &io::Error, context: impl Into<String>) -> Error {
-    let kind = match error.kind() {
-        io::ErrorKind::NotFound => ErrorKind::NotFound,
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorKind::PermissionDenied,
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-            ErrorKind::StorageFull
-        }
-        io::ErrorKind::NotADirectory | io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename => {
-            ErrorKind::InvalidArgument
-        }
-        _ => ErrorKind::Unavailable,
-    };
-    Error::new(kind, context)
-}
-
-/// Translates an error of LMDB for the caller.
-pub(super) fn explain(error: heed::Error) -> Error {
-    let described = match &error {
-        heed::Error::Io(cause) => match io_error(cause, "the store's files cannot be read or written") {
-            error if error.kind() == ErrorKind::StorageFull => full(Some(cause)),
-            error => error,
-        },
-        heed::Error::Mdb(MdbError::MapFull) => full(None),
-        heed::Error::Mdb(
-            MdbError::Corrupted
-            | MdbError::PageNotFound
-            | MdbError::Invalid
-            | MdbError::VersionMismatch
-            | MdbError::Incompatible,
-        ) => Error::corrupt(
-            "the store's file is damaged or not this program's; restore it from a backup or build the index anew",
-        ),
-        heed::Error::Mdb(MdbError::ReadersFull) => Error::new(
-            ErrorKind::Busy,
-            format!("more than {READERS_MAX} threads read the store; let some end"),
-        ),
-        heed::Error::EnvAlreadyOpened => {
-            Error::new(ErrorKind::Busy, "another part of this program has the directory open; close it first")
-        }
-        _ => Error::new(ErrorKind::Internal, "the store failed in a way that it should not"),
-    };
-    described.caused_by(error)
 }

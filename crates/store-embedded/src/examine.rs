@@ -8,7 +8,8 @@ use heed::{RoTxn, RwTxn};
 use index::{Clock, Examined, Finding, FindingKind, Metadata, Result, SketchKind, StoredDocument};
 
 use super::batch::id_key;
-use super::environment::{Failure, Opened};
+use super::environment::Opened;
+use super::errors::Failure;
 use super::record::{self, Removal};
 use super::shared::Shared;
 use super::texts;

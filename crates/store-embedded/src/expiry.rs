@@ -8,7 +8,8 @@ use heed::RoTxn;
 use index::backend::Horizon;
 use index::backend::Live;
 
-use super::environment::{Failure, Opened};
+use super::environment::Opened;
+use super::errors::Failure;
 use super::times;
 
 /// The first live documents as of the last look, so the next look does not begin at the front of

@@ -12,13 +12,16 @@
 mod batch;
 mod directory;
 mod environment;
+mod errors;
 mod examine;
 mod expiry;
+mod limits;
 mod pages;
 mod place;
 mod ram;
 mod record;
 mod shared;
+mod store;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -26,19 +29,14 @@ mod times;
 mod turns;
 mod uri;
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
-use index::backend::Known;
-use index::backend::SWEPT_MIN;
-use index::backend::search::{Bounded, Documents};
+use index::backend::search::Documents;
 use index::backend::{check_batch, check_documents, page_len};
 use index::backend::{rule, search};
 use index::{
-    Clock, Cursor, Document, DocumentId, Error, Examined, Insertion, Metadata, Mode, Neighbours, Page,
-    Result, Rule, Selection, Sketch, Status, Store, StoredDocument, Text, WriteMark,
+    Cursor, Document, DocumentId, Error, Examined, Insertion, Metadata, Neighbours, Page, Result, Rule,
+    Selection, Sketch, Status, Store, StoredDocument, Text, WriteMark,
 };
 
 /// Runs the examples of the README.
@@ -46,123 +44,13 @@ use index::{
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+pub use self::store::EmbeddedStore;
 pub use self::uri::EmbeddedUri;
 
-use self::environment::{Environment, Opened};
-use self::expiry::Seen;
-use self::shared::{METADATA_KEY, Shared};
-use self::texts::Cache;
+use self::environment::{METADATA_KEY, Opened};
 
-/// The changes applied to the tables in one step: some milliseconds, for which searches wait and a
-/// snapshot is held.
-const FOLLOW_STEP: u64 = 16_384;
-
-/// The time a call waits for its turn to write while others commit nothing, by default.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// The greatest file whose pages are all checked when it is opened, which takes a third of a second
-/// at most. Of a larger file only pages with keys are checked then, and all pages before a call
-/// that reads all records.
-const LOOKED_THROUGH_MAX: u64 = 1 << 30;
-
-/// The same time for [`Store::ready`], whose callers want an answer soon.
+/// The time for which [`Store::ready`] waits for its turn to write: its callers want an answer soon.
 const READY_PATIENCE: Duration = Duration::from_secs(3);
-
-/// The limits of a store, which the tests set lower.
-#[derive(Clone, Copy)]
-struct Limits {
-    /// The map of a new environment; it doubles when it is full. Address space, not disk or memory.
-    map_bytes: usize,
-    /// The most removals kept for followers: some 40 MB. Below it there is one for each document,
-    removals_kept_max: u64,
-    /// or this number where there are fewer documents.
-    removals_kept_min: u64,
-    follow_step: u64,
-    /// The least bound on expired documents swept by one write.
-    swept_min: usize,
-    /// The time a call waits for its turn.
-    patience: Duration,
-    /// The file up to which opening looks at every page.
-    looked_through_max: u64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            map_bytes: 64 << 20,
-            removals_kept_max: 1_000_000,
-            removals_kept_min: 1_000,
-            follow_step: FOLLOW_STEP,
-            swept_min: SWEPT_MIN,
-            patience: PATIENCE,
-            looked_through_max: LOOKED_THROUGH_MAX,
-        }
-    }
-}
-
-/// A store in a directory. Handles from several openings of one path in one process share the store
-/// and its tables.
-pub struct EmbeddedStore {
-    shared: Arc<Shared>,
-    clock: Clock,
-}
-
-/// The stores that are open in this process, by canonical path: LMDB must not open one twice.
-static OPEN: Mutex<Option<HashMap<PathBuf, Weak<Shared>>>> = Mutex::new(None);
-
-impl EmbeddedStore {
-    /// Opens the store in the directory `path`, or creates both if `mode` allows.
-    ///
-    /// # Errors
-    /// `NotFound` where there is none and none may be created; `InvalidArgument` for a file, or a
-    /// directory with other content; `PermissionDenied` for a directory without write permission,
-    /// which readers need too: LMDB notes each reader in a file there.
-    pub fn open(path: &Path, mode: Mode) -> Result<Self> {
-        Self::open_with(path, mode, Limits::default(), Clock::system())
-    }
-
-    /// As [`open`](Self::open), with a clock for this handle alone. A call gives up (`Busy`) after
-    /// waiting `patience` for its turn to write while others committed nothing. Of several handles
-    /// in one process the first one decides.
-    pub(crate) fn opened(path: &Path, mode: Mode, clock: Clock, patience: Option<Duration>) -> Result<Self> {
-        let limits = Limits::default();
-        Self::open_with(path, mode, Limits { patience: patience.unwrap_or(limits.patience), ..limits }, clock)
-    }
-
-    /// As [`open`](Self::open), with a clock for this handle alone.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn open_with_clock(path: &Path, mode: Mode, clock: Clock) -> Result<Self> {
-        Self::open_with(path, mode, Limits::default(), clock)
-    }
-
-    fn open_with(path: &Path, mode: Mode, limits: Limits, clock: Clock) -> Result<Self> {
-        let directory = directory::prepare(path, mode)?;
-        // Nothing in here panics halfway through a change of the map.
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let open = open.get_or_insert_default();
-        if let Some(shared) = open.get(&directory).and_then(Weak::upgrade) {
-            return Ok(Self { shared, clock });
-        }
-        open.retain(|_, store| store.strong_count() > 0);
-        let environment = Environment::open(directory.clone(), limits.map_bytes, limits.patience)?;
-        if directory::data_bytes(&directory) <= limits.looked_through_max {
-            environment.with(Opened::look_through)?;
-        }
-        let shared = Arc::new(Shared {
-            environment,
-            known: Known::new(format!("embedded:{}", directory.display())),
-            seen: Seen::default(),
-            bounded: Bounded::default(),
-            texts: Cache::default(),
-            ram: RwLock::new(None),
-            limits,
-        });
-        open.insert(directory, Arc::downgrade(&shared));
-        Ok(Self { shared, clock })
-    }
-}
 
 impl Store for EmbeddedStore {
     fn metadata(&self) -> Result<Option<Metadata>> {

@@ -21,7 +21,7 @@ use index::{Error, ErrorKind, Result};
 
 pub(super) use self::walk::{Pages, check};
 
-use super::environment::io_error;
+use super::errors::io_error;
 
 /// `MDB_MAGIC` and `MDB_DATA_VERSION`.
 const MAGIC: u32 = 0xbeef_c0de;

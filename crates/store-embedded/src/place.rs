@@ -12,7 +12,7 @@ use heed::Env;
 use index::{Error, ErrorKind, Result};
 
 use super::directory::{DATA_FILE, LOCK_FILE};
-use super::environment::{Failure, explain, io_error};
+use super::errors::{Failure, explain, io_error};
 use super::pages::{self, Pages};
 
 /// The paths of a store, and the files found there at the opening.

@@ -6,7 +6,8 @@ use index::SketchKind;
 use index::backend::search;
 use tables::Tables;
 
-use super::environment::{Failure, Opened};
+use super::environment::Opened;
+use super::errors::Failure;
 use super::record;
 
 /// The key in `meta` of the number of the newest forgotten removal.

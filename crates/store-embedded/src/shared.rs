@@ -10,15 +10,13 @@ use index::backend::search::Bounded;
 use index::{Clock, Error, ErrorKind, Metadata, Result, TextKeeping};
 use tables::Tables;
 
-use super::Limits;
 use super::batch::{Batch, Records};
-use super::environment::{Environment, Failure, Opened};
+use super::environment::{Environment, METADATA_KEY, Opened};
+use super::errors::Failure;
 use super::expiry::Seen;
+use super::limits::Limits;
 use super::ram::Ram;
 use super::texts::Cache;
-
-/// The key in `meta` of the metadata.
-pub(super) const METADATA_KEY: &str = "metadata";
 
 /// The attempts of a search to catch up while others may search too, before it keeps the tables for
 /// itself.

@@ -15,15 +15,17 @@ mod texts;
 mod turns;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use heed::RoTxn;
 use index::testsuite::{apart, within};
-use index::{ErrorKind, FORMAT_VERSION, Identity, Index, MemoryStore, OpenOptions, SketchKind};
+use index::{Clock, ErrorKind, FORMAT_VERSION, Identity, Index, MemoryStore, Mode, OpenOptions, SketchKind};
 use simhash::Fingerprint;
 use tempfile::TempDir;
 
 use super::batch::Batch;
 use super::environment::Opened;
+use super::limits::{LOOKED_THROUGH_MAX, Limits, PATIENCE};
 use super::ram::Ram;
 use super::*;
 

@@ -8,7 +8,8 @@ use heed::RoTxn;
 use index::{Error, ErrorKind, Result, Text};
 use zstd::bulk::Compressor;
 
-use super::environment::{Opened, explain};
+use super::environment::Opened;
+use super::errors::explain;
 use super::record;
 
 /// The version, in the first byte of every record.

@@ -5,7 +5,8 @@ use index::Timestamp;
 use index::backend::LastWrite;
 use index::backend::Runs;
 
-use super::environment::{Failure, Opened};
+use super::environment::Opened;
+use super::errors::Failure;
 use super::record::{self, damaged_number, decode_numbers, encode_numbers};
 
 /// The key in `meta` of the first numbers of all runs but the first.

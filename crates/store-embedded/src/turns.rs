@@ -23,7 +23,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::directory::DATA_FILE;
-use super::environment::explain;
+use super::errors::explain;
 
 /// The most times its patience that a call waits while others go on committing: they were served
 /// first each time.

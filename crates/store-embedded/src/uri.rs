@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use index::{CallSizes, Capabilities, Clock, Error, Mode, Place, Result, Store, TextKeeping};
 
-use crate::EmbeddedStore;
+use super::store::EmbeddedStore;
 
 /// The location of an embedded index: its directory.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use index::{
 };
 use redis::{FromRedisValue, Value};
 
-use super::layout::{Content, TextDigest, decode_features, decode_id, decode_match, decode_own};
+use super::layout::{Content, Own, decode_features, decode_id, decode_match, decode_own};
 
 /// The answer of `near.lua` to a query.
 pub(super) type FoundAnswer = (u64, u64, Vec<Value>, Vec<Vec<u8>>);
@@ -35,17 +35,6 @@ pub(super) struct Look {
     pub(super) worth: Vec<Group>,
     /// True if some documents worth a count are left out.
     pub(super) is_cut: bool,
-}
-
-/// The content stored under the id of a document to be inserted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Own {
-    /// No document, or another one.
-    Other,
-    /// The same sketch with another text, which may count as the same.
-    Text(TextDigest),
-    /// The same document.
-    Same,
 }
 
 /// Documents of one sketch, which are worth a count.

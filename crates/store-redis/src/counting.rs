@@ -19,10 +19,10 @@ use index::backend::rule::is_same_text;
 use index::{Document, DocumentId, Error, ErrorKind, Glance, Insertion, Match, Result, Rule, Timestamp};
 use minhash::Similarity;
 
-use super::RedisStore;
-use super::answers::{Group, Look, Own, Written};
-use super::layout::{Content, TextDigest, encode_record};
+use super::answers::{Group, Look, Written};
+use super::layout::{Content, Own, TextDigest, encode_record};
 use super::scripts::{ITEMS_MAX, New};
+use super::store::RedisStore;
 use super::told::{self, AT_ONCE, Told};
 
 /// The texts counted for each document in the first turn, and the factor from each turn to the

@@ -9,9 +9,9 @@ use std::collections::HashSet;
 
 use index::{Examined, Finding, FindingKind, Result, StoredDocument};
 
-use super::RedisStore;
 use super::layout::{decode_digest, decode_id, decode_text, decode_told, encode_record, is_foreign};
 use super::scripts::Listed;
+use super::store::RedisStore;
 use super::told::AT_ONCE;
 
 /// The members of a set, or keys of the database, listed at a time.

@@ -1,6 +1,7 @@
 //! The names of the keys, and the bytes stored under them. Drawn in `schema/redis.md`; the scripts
 //! know the same layout.
 
+mod answered;
 mod signed;
 #[cfg(test)]
 mod tests;
@@ -14,8 +15,7 @@ use minhash::Similarity;
 use sha2::{Digest, Sha256};
 use simhash::{BucketKey, Fingerprint};
 
-use super::answers::Own;
-
+pub(super) use self::answered::{Content, Own, decode_features, decode_id, decode_match, decode_own};
 use self::text::DIGEST_LEN as TEXT_DIGEST_LEN;
 pub(super) use self::text::{Packer, TextDigest, damaged_text, decode_text};
 
@@ -320,49 +320,6 @@ pub(super) fn decode_digest(id: &DocumentId, bytes: &[u8]) -> Result<Option<Text
     open(id, bytes).map(|opened| opened.text)
 }
 
-/// The data of a document on which a count depends: the run of a signed document, and the digest of
-/// its text. Documents with the same content count the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Content([u8; signed::RUN_LEN + TEXT_DIGEST_LEN]);
-
-impl Content {
-    /// The content of a run and a digest from the answer of a script; `None` if the digest is
-    /// empty.
-    pub(super) fn new(run: &[u8], digest: &[u8]) -> Result<Option<Self>> {
-        if digest.is_empty() {
-            return Ok(None);
-        }
-        let content = [run, digest].concat().try_into().map(Self);
-        content
-            .map(Some)
-            .map_err(|_| Error::corrupt("a record of the index is damaged; build the index anew"))
-    }
-
-    /// The content of a document, if it is signed and has a text.
-    pub(super) fn of(record: &[u8], text: Option<TextDigest>) -> Option<Self> {
-        let (&version, rest) = record.split_first()?;
-        let run = rest.get(..signed::RUN_LEN).filter(|_| version == TOLD_SIGNED_VERSION)?;
-        Self::new(run, &text?.0).ok()?
-    }
-
-    /// The run, then the digest.
-    pub(super) fn as_bytes(&self) -> &[u8; signed::RUN_LEN + TEXT_DIGEST_LEN] {
-        &self.0
-    }
-}
-
-/// Decodes the answer of a script about a document's own id.
-pub(super) fn decode_own(bytes: &[u8]) -> Result<Own> {
-    match bytes {
-        b"" => Ok(Own::Other),
-        b"U" => Ok(Own::Same),
-        digest => match digest.try_into() {
-            Ok(digest) => Ok(Own::Text(TextDigest(digest))),
-            Err(_) => Err(Error::corrupt("a record of the index is damaged; build the index anew")),
-        },
-    }
-}
-
 /// The parts of a record between its run and its checksum.
 struct Parts<'a> {
     ms: i64,
@@ -408,27 +365,4 @@ pub(super) fn damaged(id: impl std::fmt::Display, what: &str) -> Error {
     Error::corrupt(format!(
         "the record of document \"{id}\" is damaged: {what}; restore Redis's files from a backup or build the index anew"
     ))
-}
-
-/// Decodes a match by simhash from the answer of a script: a run, then the id of a document.
-pub(super) fn decode_match(bytes: &[u8]) -> Result<(Features, DocumentId)> {
-    let damaged = || Error::corrupt("a bucket of the index is damaged; build the index anew");
-    let fingerprint = bytes.first_chunk().map(|bytes| Fingerprint(u64::from_be_bytes(*bytes)));
-    let id = run_len(bytes).and_then(|len| bytes.get(len..)).ok_or_else(damaged)?;
-    Ok((fingerprint.ok_or_else(damaged)?.into(), decode_id(id)?))
-}
-
-/// Decodes the features in the answer of a script, which are the first bytes of a signed sketch.
-pub(super) fn decode_features(bytes: &[u8]) -> Result<Features> {
-    match signed::decode_features(bytes) {
-        Ok((features, [])) => Ok(features),
-        _ => Err(Error::corrupt("a signature of the index is damaged; build the index anew")),
-    }
-}
-
-/// Decodes an id from the set of all ids.
-pub(super) fn decode_id(bytes: &[u8]) -> Result<DocumentId> {
-    let damaged = || Error::corrupt("an id in the index is damaged; build the index anew");
-    let id = str::from_utf8(bytes).map_err(|error| damaged().caused_by(error))?;
-    DocumentId::new(id).map_err(|error| damaged().caused_by(error))
 }

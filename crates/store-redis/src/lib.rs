@@ -17,29 +17,29 @@ mod layout;
 mod losses;
 mod scripts;
 mod server;
+mod store;
 mod told;
 mod uri;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use index::backend::Horizon;
-use index::backend::Known;
 use index::backend::{check_batch, check_documents, page_len};
 use index::{
-    Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Neighbours, Page,
-    Result, Rule, Selection, Sketch, Status, Store, StoredDocument, Text, TextKeeping, WriteMark,
+    CallSizes, Capabilities, Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion,
+    Metadata, Mode, Neighbours, Page, Place, Result, Rule, Selection, Sketch, Status, Store, StoredDocument,
+    Text, TextKeeping, WriteMark,
 };
 
-use self::answers::{Written, unexpected};
-use self::layout::{Keys, decode_id, decode_record};
-use self::scripts::{Begun, New, Scripts};
-use self::server::{Server, Waits};
+use self::layout::decode_id;
+use self::server::CONNECTIONS_MAX;
+
 /// Runs the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+pub use self::store::RedisStore;
 pub use self::uri::RedisUri;
 
 /// The first byte of this store's cursors, before the last id of the page. No id begins with it.
@@ -47,154 +47,6 @@ const CURSOR_MARK: u8 = 2;
 
 /// The longest wait for a server that is away in the writes of a check for readiness.
 const READY_WAIT_MAX: Duration = Duration::from_secs(1);
-
-/// A store in Redis.
-///
-/// This process keeps no data, so every process sees the writes of all others once they are
-/// acknowledged. A large batch is written by several scripts, each of them whole or not at all. So
-/// a failed batch may have been written up to some document, also with `StorageFull`.
-///
-/// An acknowledgement is as durable as the server's settings make it. With `appendonly yes` and
-/// `appendfsync always` the write is on disk, with `everysec` it is there within a second, and
-/// without an append-only file it is lost when the server stops.
-pub struct RedisStore {
-    server: Server,
-    keys: Keys,
-    scripts: Scripts,
-    /// The index first seen, which scripts and reads compare with the stored metadata in the same
-    /// moment as their work.
-    known: Known,
-    clock: Clock,
-    /// The number of insertions with more documents worth a count than were counted.
-    n_bounded: AtomicU64,
-}
-
-impl RedisStore {
-    /// Opens the index named by `uri`. The first call connects.
-    ///
-    /// # Errors
-    /// `InvalidArgument` if the address is none or the password file cannot be read.
-    pub fn new(uri: &RedisUri) -> Result<Self> {
-        Self::with_clock(uri, Clock::system())
-    }
-
-    /// As [`new`](Self::new), with a clock other than this machine's.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn with_clock(uri: &RedisUri, clock: Clock) -> Result<Self> {
-        let server = Server::new(uri, Waits::default())?;
-        let (keys, scripts) = (Keys::new(&uri.name), Scripts::new());
-        let known = Known::new(format!("redis://{}:{}/{}", uri.host, uri.port, uri.name));
-        Ok(Self { server, keys, scripts, known, clock, n_bounded: AtomicU64::new(0) })
-    }
-
-    /// As [`new`](Self::new), with a patience for a server that is away.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn with_patience(uri: &RedisUri, patience: Duration) -> Result<Self> {
-        Self::opened(uri, Clock::system(), Some(patience))
-    }
-
-    pub(crate) fn opened(uri: &RedisUri, clock: Clock, patience: Option<Duration>) -> Result<Self> {
-        let mut store = Self::with_clock(uri, clock)?;
-        if let Some(patience) = patience {
-            store.server.set_patience(patience);
-        }
-        Ok(store)
-    }
-
-    /// Returns the metadata, which never changes for an index.
-    fn known(&self) -> Result<&Metadata> {
-        match self.known.metadata() {
-            Some(metadata) => Ok(metadata),
-            None => self.check(),
-        }
-    }
-
-    /// Returns the metadata, if the index stored now is the one first seen.
-    fn check(&self) -> Result<&Metadata> {
-        self.known.check(self.stored()?.as_deref())
-    }
-
-    /// Reads the metadata record.
-    fn stored(&self) -> Result<Option<Vec<u8>>> {
-        self.server.read(redis::cmd("GET").arg(&self.keys.metadata))
-    }
-
-    /// The beginning of a call of a script: the server, the keys, the index and the horizon.
-    fn begun(&self) -> Result<Begun<'_>> {
-        let horizon = self.horizon()?;
-        Ok(Begun { server: &self.server, keys: &self.keys, known: &self.known, horizon })
-    }
-
-    /// The horizon of live documents.
-    fn horizon(&self) -> Result<Horizon> {
-        Ok(Horizon::new(self.known()?.retain, self.clock.now()))
-    }
-
-    /// Returns the number of scripts that have written documents; `None` for an index without a
-    /// write since scripts are counted.
-    fn n_writes(&self) -> Result<Option<u64>> {
-        let n = self.values(vec![self.keys.writes.clone()])?.pop().flatten();
-        let number = |n: Vec<u8>| std::str::from_utf8(&n).ok().and_then(|n| n.parse().ok());
-        n.map(|n| number(n).ok_or_else(|| Error::corrupt("the index's number of writes is no number")))
-            .transpose()
-    }
-
-    /// Returns true if the index keeps texts.
-    fn keeps_texts(&self) -> Result<bool> {
-        Ok(self.known()?.texts != TextKeeping::None)
-    }
-
-    /// Calls the script that inserts, without a document.
-    fn insert_none(&self) -> Result<()> {
-        self.scripts.insert(&self.begun()?, self.known()?, &[], None, &self.clock).map(|_| ())
-    }
-
-    fn insert_within(&self, documents: &[Document], if_new: Option<&Rule>) -> Result<Vec<Insertion>> {
-        check_documents(documents)?;
-        let metadata = self.known()?;
-        let news: Vec<_> = documents.iter().map(New::uncounted).collect();
-        let mut insertions = Vec::with_capacity(documents.len());
-        while insertions.len() < documents.len() {
-            let rest = &news[insertions.len()..];
-            for written in self.scripts.insert(&self.begun()?, metadata, rest, if_new, &self.clock)? {
-                match written {
-                    Written::Done(insertion) => insertions.push(insertion),
-                    Written::Waits => return Err(unexpected()),
-                }
-            }
-        }
-        Ok(insertions)
-    }
-
-    /// Reads the values of these keys, all as of one moment. The metadata is read with them,
-    /// because a server that has lost an index, or has another one, must not pass for an empty one.
-    fn values(&self, keys: Vec<Vec<u8>>) -> Result<Vec<Option<Vec<u8>>>> {
-        let n_values = keys.len();
-        let mut get = redis::cmd("MGET");
-        get.arg(&self.keys.metadata).arg(keys);
-        let mut values: Vec<Option<Vec<u8>>> = self.server.read(&get)?;
-        if values.len() != n_values + 1 {
-            return Err(Error::new(ErrorKind::Internal, "Redis answered with another number of records"));
-        }
-        self.known.check(values.remove(0).as_deref())?;
-        Ok(values)
-    }
-
-    /// Reads the records of the live documents among `ids`, all as of one moment.
-    fn records(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
-        let records = self.values(ids.iter().map(|id| self.keys.document(id)).collect())?;
-        let (horizon, kind) = (self.horizon()?, &self.known()?.kind);
-        let decode = |(id, record): (&DocumentId, Option<Vec<u8>>)| {
-            let stored = record.map(|record| decode_record(id, &record, kind)).transpose()?;
-            Ok(stored.filter(|stored| horizon.is_live(stored.inserted_at)))
-        };
-        ids.iter().zip(records).map(decode).collect()
-    }
-}
 
 impl Store for RedisStore {
     fn metadata(&self) -> Result<Option<Metadata>> {
@@ -351,5 +203,28 @@ impl Store for RedisStore {
             connections: Some(self.server.connections()),
             ..Status::default()
         })
+    }
+}
+
+impl Place for RedisUri {
+    fn open(&self, _: Mode, clock: Clock, patience: Option<Duration>) -> Result<Box<dyn Store>> {
+        Ok(Box::new(RedisStore::opened(self, clock, patience)?))
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities {
+            local_path: None,
+            outlives_process: true,
+            n_handles_max: CONNECTIONS_MAX,
+            // The server has one thread, and scripts take 128 documents.
+            searches: CallSizes::new(4, 64),
+            texts: TextKeeping::None,
+            insertions: CallSizes::new(4, 128),
+            contained: false,
+        }
+    }
+
+    fn public_name(&self) -> String {
+        format!("redis://{}:{}/{}", self.host, self.port, self.name)
     }
 }

@@ -1,5 +1,7 @@
 //! Connections to the server, up to a limit, and the treatment of failures.
 
+mod explained;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -56,17 +58,17 @@ const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// One Redis server.
 pub(super) struct Server {
-    pub(super) uri: RedisUri,
+    uri: RedisUri,
     /// For messages.
-    pub(super) address: String,
+    address: String,
     pub(super) waits: Waits,
     pool: Mutex<Pool>,
     freed: Condvar,
     /// True once the server has completed a call. A server that never has is more likely a mistake
     /// in the URL.
-    pub(super) has_answered: AtomicBool,
+    has_answered: AtomicBool,
     away: Away,
-    pub(super) losses: Losses,
+    losses: Losses,
     /// True once a warning about the server's settings was logged: there is one.
     has_warned: AtomicBool,
 }

@@ -2,9 +2,9 @@
 
 use index::{DocumentId, Neighbours, Result, Rule, Sketch, SketchKind, StoredDocument, Text};
 
-use super::RedisStore;
 use super::answers::Found;
 use super::layout::{Content, TextDigest, damaged_text, decode_text, decode_told};
+use super::store::RedisStore;
 
 /// The texts read at a time: few, because they are in memory together.
 pub(super) const AT_ONCE: usize = 64;

@@ -2,14 +2,10 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 use std::{fmt, fs};
 
 use index::backend::split_authority;
-use index::{CallSizes, Capabilities, Clock, Error, Mode, Place, Result, Store};
-
-use crate::RedisStore;
-use crate::server::CONNECTIONS_MAX;
+use index::{Error, Result};
 
 /// The place of an index in Redis, and the access to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,28 +101,5 @@ impl fmt::Display for RedisUri {
             Some(path) => write!(f, "&password-file={}", path.display()),
             None => Ok(()),
         }
-    }
-}
-
-impl Place for RedisUri {
-    fn open(&self, _: Mode, clock: Clock, patience: Option<Duration>) -> Result<Box<dyn Store>> {
-        Ok(Box::new(RedisStore::opened(self, clock, patience)?))
-    }
-
-    fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities {
-            local_path: None,
-            outlives_process: true,
-            n_handles_max: CONNECTIONS_MAX,
-            // The server has one thread, and scripts take 128 documents.
-            searches: CallSizes::new(4, 64),
-            texts: index::TextKeeping::None,
-            insertions: CallSizes::new(4, 128),
-            contained: false,
-        }
-    }
-
-    fn public_name(&self) -> String {
-        format!("redis://{}:{}/{}", self.host, self.port, self.name)
     }
 }

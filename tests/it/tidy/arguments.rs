@@ -18,19 +18,22 @@ fn for_each_file(source: &Path, folder: &Path, see: &mut impl FnMut(&str, &str))
     }
 }
 
-/// In the batch job, one room turns arguments into options, and the rooms below know only options.
-/// The library's main function passes them on.
+/// In the batch job, one room makes options of arguments, and the rooms below know only options. A
+/// command's own flags are fields of its options, with their help, and the parsers of their values
+/// stand together. The library's main function passes the options on.
 #[test]
-fn below_its_command_line_the_batch_job_knows_no_arguments() {
+fn below_its_command_line_the_batch_job_reads_no_arguments() {
     const COMMAND_LINE: &str = "lib.rs";
+    const PARSERS: &str = "flag_values.rs";
+    const DERIVED: [&str; 2] = ["use clap::Args;", "use clap::{Args, value_parser};"];
     let source = root().join("crates/indexer/src");
     let mut n_files = 0;
     for_each_file(&source, &source, &mut |name, text| {
-        if name == "cli.rs" || name.starts_with("cli/") {
+        if name == "cli.rs" || name.starts_with("cli/") || name == PARSERS {
             return;
         }
         n_files += 1;
-        for line in text.lines() {
+        for line in text.lines().filter(|line| !DERIVED.contains(line)) {
             let is_known = ["clap", "program::flags", "cli::"].iter().any(|word| line.contains(word));
             let may_know = name == COMMAND_LINE && line.contains("cli::");
             assert!(!is_known || may_know, "{name} is below the command line and knows it: {line}");

@@ -61,14 +61,14 @@ impl<T> Nearest<T> {
 
     /// Returns true if a match of this nearness may be among the nearest.
     #[must_use]
-    pub fn admits(&self, nearness: Nearness) -> bool {
+    pub(crate) fn admits(&self, nearness: Nearness) -> bool {
         self.ranked.len() < self.limit
             || self.limit > 0 && self.ranked.peek().is_none_or(|farthest| nearness <= farthest.found.nearness)
     }
 
     /// Returns true if no match of at most this similarity is among the nearest any more.
     #[must_use]
-    pub fn excludes(&self, at_most: Similarity) -> bool {
+    pub(crate) fn excludes(&self, at_most: Similarity) -> bool {
         let is_above = |farthest: &Ranked<T>| farthest.found.similarity() > Some(at_most);
         self.ranked.len() >= self.limit && self.ranked.peek().is_some_and(is_above)
     }

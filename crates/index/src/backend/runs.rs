@@ -149,7 +149,7 @@ impl Live {
     }
 
     /// Counts the live documents among these ascending numbers.
-    pub fn n_in(&self, numbers: &[u64]) -> usize {
+    pub(crate) fn n_in(&self, numbers: &[u64]) -> usize {
         let n_below = |bound: u64| numbers.partition_point(|&number| number < bound);
         let n_expired = self.expired().map(|expired| n_below(expired.end) - n_below(expired.start));
         numbers.len() - n_expired.sum::<usize>()

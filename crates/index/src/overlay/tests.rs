@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::testsuite::{self, FakeClock, apart, document, id, sketch, within};
-use crate::{Index, OpenOptions, Retention};
+use crate::{Index, MemoryStore, OpenOptions, Retention};
 
 /// A base to which the test keeps a handle.
 #[derive(Clone)]

@@ -12,29 +12,18 @@ use program::flags::{
 };
 
 use super::options::store_options;
-use super::run::{JournalArgs, RunArgs, SourceArgs};
-use super::values::path_for;
-use crate::commands::{BulkRowsOptions, ExportOptions, IndexOptions, ReindexOptions, Task};
-use crate::job::JobOptions;
+use super::run::{JournalArgs, RunArgs};
+use crate::commands::{BulkRowsOptions, ExportFlags, ExportOptions, IndexOptions, ReindexOptions, Task};
+use crate::flag_values::path_for;
+use crate::job::{JobOptions, SourceOptions};
 use crate::output::Role;
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     store: PlaceArgs,
-    /// Write the records here; the name says what it is: .parquet, .csv, .tsv, else JSON Lines
-    /// [packed where it ends in .gz or .zst; - for stdout]
-    ///
-    /// Cells of CSV and TSV are written as they are: one that begins with =, +, - or @ is a formula
-    /// to a spreadsheet.
-    #[arg(long, value_name = "FILE", value_parser = path_for(Role::Records), help_heading = "Output")]
-    output: PathBuf,
-    /// Write the texts of the documents too, in a field `text`; who has the file can read them
-    #[arg(long, help_heading = "Output")]
-    with_texts: bool,
-    /// No progress on stderr
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    flags: ExportFlags,
 }
 
 #[derive(Debug, Args)]
@@ -49,7 +38,7 @@ pub(crate) struct ImportArgs {
     #[command(flatten)]
     run: RunArgs,
     #[command(flatten)]
-    source: SourceArgs,
+    source: SourceOptions,
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
@@ -120,10 +109,10 @@ struct GivenArgs {
 
 impl ExportArgs {
     pub(super) fn options(self) -> anyhow::Result<ExportOptions> {
-        let Self { store, output, with_texts, quiet } = self;
+        let Self { store, flags } = self;
         let uri =
             store.uri().context("name the index with --store, for example --store embedded:./my-index")?;
-        Ok(ExportOptions { uri: uri.to_owned(), output, with_texts, quiet })
+        Ok(ExportOptions { uri: uri.to_owned(), flags })
     }
 }
 

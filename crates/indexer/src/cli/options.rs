@@ -2,7 +2,6 @@
 //! refuses bad combinations of arguments.
 
 use std::env::{self, VarError};
-use std::time::Duration;
 
 use anyhow::{Context, anyhow, ensure};
 use corpus::InputOptions;
@@ -12,13 +11,12 @@ use index::Mode;
 use program::flags::{IdArgs, RecipeArgs, StoreArgs};
 
 use super::{
-    BulkRowsArgs, CollectArgs, Command, CountingArgs, DedupArgs, FingerprintArgs, IdfArgs, IdfMergeArgs,
-    IndexArgs, InputArgs, JournalArgs, RunArgs, SourceArgs,
+    BulkRowsArgs, CollectArgs, Command, DedupArgs, FingerprintArgs, IdfArgs, IndexArgs, InputArgs,
+    JournalArgs, RunArgs,
 };
 use crate::collect::CollectOptions;
 use crate::commands::{
-    BulkRowsOptions, CountingOptions, DedupOptions, FingerprintOptions, IdfMergeOptions, IdfOptions,
-    IndexOptions, Task,
+    BulkRowsOptions, DedupFlags, DedupOptions, FingerprintOptions, IdfOptions, IndexOptions, Task,
 };
 use crate::job::{JobOptions, SourceOptions};
 use crate::journal::JournalOptions;
@@ -42,7 +40,7 @@ impl Command {
             Self::Reindex(args) => Task::Reindex(Box::new(args.options()?)),
             Self::Pairs(args) => Task::Pairs(args.options()?),
             Self::Idf(args) => Task::Idf(args.options()?),
-            Self::IdfMerge(args) => Task::IdfMerge(args.options()),
+            Self::IdfMerge(options) => Task::IdfMerge(options),
             Self::Manual(_) => return Ok(None),
         }))
     }
@@ -84,30 +82,24 @@ impl BulkRowsArgs {
 
 impl DedupArgs {
     fn options(self) -> anyhow::Result<DedupOptions> {
-        let Self {
-            input,
-            source,
-            store,
-            recipe,
-            journal,
+        let Self { input, source, store, recipe, journal, flags } = self;
+        let DedupFlags {
             keep,
             contained,
             time_field,
             known_ids,
-            spool,
             output,
             duplicates,
             clusters,
             pairs,
-            chains,
             report,
             dry_run,
-            groups,
-        } = self;
+            ..
+        } = &flags;
         let journal = journal.options();
         let has_journal = journal.is_some();
         ensure!(
-            !dry_run || !has_journal,
+            !*dry_run || !has_journal,
             "a --dry-run leaves nothing that could be gone on with; leave out --journal"
         );
         ensure!(
@@ -131,7 +123,7 @@ impl DedupArgs {
         );
         let store = store_options(&store, &recipe)?;
         ensure!(
-            known_ids == KnownIds::Keep || store.uri().is_some_and(engine::outlives_process),
+            *known_ids == KnownIds::Keep || store.uri().is_some_and(engine::outlives_process),
             "--known-ids {known_ids} is about ids that an index has from an earlier run; name that index with --store, or leave \
              --known-ids out"
         );
@@ -151,90 +143,30 @@ impl DedupArgs {
             );
         }
         let rank_by = keep.rank_by(time_field.as_ref())?;
-        Ok(DedupOptions {
-            job: input.job(Some(source))?,
-            store,
-            journal,
-            keep,
-            contained,
-            time_field,
-            known_ids,
-            rank_by,
-            spool,
-            output,
-            duplicates,
-            clusters,
-            pairs,
-            chains,
-            report,
-            dry_run,
-            groups,
-        })
+        Ok(DedupOptions { job: input.job(Some(source))?, store, journal, rank_by, flags })
     }
 }
 
 impl CollectArgs {
     fn options(self) -> anyhow::Result<CollectOptions> {
-        let Self {
-            watch,
-            results,
-            results_format,
-            time_field,
-            duplicates,
-            every_seconds,
-            delete,
-            once,
-            records,
-            work,
-            source,
-            store,
-            recipe,
-        } = self;
-        Ok(CollectOptions {
-            watch,
-            results,
-            results_format,
-            time_field,
-            duplicates,
-            every: Duration::from_secs(every_seconds),
-            delete,
-            once,
-            n_threads: work.threads,
-            quiet: work.quiet,
-            records: records.options(),
-            source: source.options(),
-            store: store_options(&store, &recipe)?,
-        })
+        let Self { flags, records, work, source, store, recipe } = self;
+        let store = store_options(&store, &recipe)?;
+        Ok(CollectOptions { flags, records: records.options(), source, work, store })
     }
 }
 
 impl IdfArgs {
     fn options(self) -> anyhow::Result<IdfOptions> {
-        let Self { input, terms, counting, min_df, memory_bytes_max } = self;
+        let Self { input, terms, flags } = self;
         // Weights are not used: the counts become the weights.
         let recipe = RecipeArgs { terms, weights: Some(Weights::Uniform), ..RecipeArgs::default() };
         let recipe = recipe_options(&recipe)?;
-        let (job, counting) = (input.job(None)?, counting.options());
-        Ok(IdfOptions { job, recipe, counting, min_df, memory_bytes_max })
-    }
-}
-
-impl IdfMergeArgs {
-    fn options(self) -> IdfMergeOptions {
-        let Self { files, counting, min_df } = self;
-        IdfMergeOptions { files, counting: counting.options(), min_df }
-    }
-}
-
-impl CountingArgs {
-    fn options(self) -> CountingOptions {
-        let Self { output, temp } = self;
-        CountingOptions { output, temp }
+        Ok(IdfOptions { job: input.job(None)?, recipe, flags })
     }
 }
 
 impl InputArgs {
-    fn job(self, source: Option<SourceArgs>) -> anyhow::Result<JobOptions> {
+    fn job(self, source: Option<SourceOptions>) -> anyhow::Result<JobOptions> {
         let Self { files, records, run } = self;
         run.job(|ids| files.options(records, ids), source)
     }
@@ -245,19 +177,11 @@ impl RunArgs {
     pub(super) fn job(
         self,
         input: impl FnOnce(IdArgs) -> InputOptions,
-        source: Option<SourceArgs>,
+        source: Option<SourceOptions>,
     ) -> anyhow::Result<JobOptions> {
         let Self { work, ids, rejects, shard, shards } = self;
         let shard = shard_asked(shard, shards)?;
-        Ok(JobOptions {
-            n_threads: work.threads,
-            quiet: work.quiet,
-            input: input(ids),
-            source: source.map(SourceArgs::options),
-            given: None,
-            rejects,
-            shard,
-        })
+        Ok(JobOptions { work, input: input(ids), source, given: None, rejects, shard })
     }
 }
 
@@ -281,13 +205,6 @@ impl JournalArgs {
     pub(super) fn options(self) -> Option<JournalOptions> {
         let Self { journal, checkpoint_records } = self;
         journal.map(|folder| JournalOptions { folder, checkpoint_records })
-    }
-}
-
-impl SourceArgs {
-    fn options(self) -> SourceOptions {
-        let Self { source, source_field } = self;
-        SourceOptions { source, source_field }
     }
 }
 

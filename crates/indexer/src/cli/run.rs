@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, value_parser};
-use corpus::FieldPath;
-use index::Source;
 use program::flags::{FileArgs, IdArgs, RecordArgs};
 
-use super::values::path_for;
+use crate::flag_values::path_for;
+use crate::job::WorkOptions;
 use crate::output::Role;
 use crate::shard::Shard;
 
@@ -27,7 +26,7 @@ pub(crate) struct InputArgs {
 #[command(next_help_heading = "Input")]
 pub(crate) struct RunArgs {
     #[command(flatten)]
-    pub(crate) work: WorkArgs,
+    pub(crate) work: WorkOptions,
     #[command(flatten)]
     pub(crate) ids: IdArgs,
     /// Write every record that was rejected, or not indexed, here: JSON with kind, source, line (or
@@ -46,18 +45,6 @@ pub(crate) struct RunArgs {
     /// Kubernetes sets
     #[arg(long, value_name = "OF", env = "PIGEONHOLE_SHARDS")]
     pub(crate) shards: Option<u32>,
-}
-
-/// The manner of a run, which does not change the result.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Input")]
-pub(crate) struct WorkArgs {
-    /// Threads that fingerprint [default: one for each core]
-    #[arg(long, value_name = "N", env = "PIGEONHOLE_THREADS", value_parser = value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: Option<u16>,
-    /// No progress on stderr, and for `fingerprint` no report
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]
@@ -85,20 +72,4 @@ pub(crate) struct JournalArgs {
         value_parser = value_parser!(u64).range(1..)
     )]
     pub(crate) checkpoint_records: u64,
-}
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Input")]
-pub(crate) struct SourceArgs {
-    /// Where the documents come from, a name by which `pigeonhole remove --source` removes them all
-    ///
-    /// A record that has a field for it (--source-field) comes from there. A document that is in
-    /// the index already, with the same fingerprint, keeps the source that it has. Example:
-    /// --source crawl-2026-01
-    #[arg(long, value_name = "NAME")]
-    pub(crate) source: Option<Source>,
-    /// The field that holds a document's source, a string or an integer of 1 to 255 bytes; it may
-    /// be missing or null
-    #[arg(long, value_name = "FIELD", default_value = "source", env = "PIGEONHOLE_SOURCE_FIELD")]
-    pub(crate) source_field: FieldPath,
 }

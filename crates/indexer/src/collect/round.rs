@@ -123,8 +123,8 @@ impl<'a> Rounds<'a> {
         folder: &WatchFolder,
         engine: &'a Engine,
     ) -> anyhow::Result<Self> {
-        durable::create_folder(&options.results)
-            .with_context(|| format!("failed to make the folder {}", options.results.display()))?;
+        durable::create_folder(&options.flags.results)
+            .with_context(|| format!("failed to make the folder {}", options.flags.results.display()))?;
         let state = folder.state();
         let totals = read(&state.join("totals.json"))?.unwrap_or_default();
         check_last_write(&state, engine.index())?;
@@ -159,7 +159,7 @@ impl<'a> Rounds<'a> {
         if self.totals.last_round != round.name
             && let Some(published) = self.published(&round, folder)?
         {
-            publish(&self.options.results, &round.name, &published.places)?;
+            publish(&self.options.flags.results, &round.name, &published.places)?;
             self.count(&round, &published, &folder.taken(&round.name))?;
         }
         self.clean_up(&round, folder)?;
@@ -188,7 +188,7 @@ impl<'a> Rounds<'a> {
 
     fn begin(&mut self, folder: &mut WatchFolder, stop: &Stop) -> anyhow::Result<Option<Round>> {
         let mut waiting = folder.waiting(self.options.records.format)?;
-        while self.options.once && waiting.is_empty() && folder.has_young() {
+        while self.options.flags.once && waiting.is_empty() && folder.has_young() {
             stop.check()?;
             thread::sleep(POLL);
             waiting = folder.waiting(self.options.records.format)?;
@@ -217,9 +217,9 @@ impl<'a> Rounds<'a> {
         let report = self.run_job(round, &taken, &spool, &duplicates, &rejects)?;
         let options = self.options;
         let results = Results {
-            root: &options.results,
+            root: &options.flags.results,
             round: &round.name,
-            format: options.results_format,
+            format: options.flags.results_format,
             columns: self.columns(),
         };
         let mut places = results.write(&spool)?;
@@ -248,16 +248,16 @@ impl<'a> Rounds<'a> {
         let journal = CollectOptions::journal(self.state.join(JOURNAL));
         let description = options.description(&job, &journal)?;
         let outputs: Vec<&Path> =
-            [spool].into_iter().chain(options.duplicates.then_some(duplicates)).collect();
+            [spool].into_iter().chain(options.flags.duplicates.then_some(duplicates)).collect();
         let mut job = Job::new(&job, &outputs, options.store.uri(), Some((&journal, description)))
             .context("failed to go on with a round; it must be ended with the options it began with")?
             .with_unique_ids(RoundIds::new(round.time_ms, round.random));
-        if let Some(field) = &options.time_field {
+        if let Some(field) = &options.flags.time_field {
             job = job.ranked(RankBy::Time(Some(field.clone())))?;
         }
         if let Some(report) = job.done() {
             let outputs = [(REJECTS, rejects), (SPOOL, spool)].into_iter();
-            let outputs = outputs.chain(options.duplicates.then_some((DUPLICATES, duplicates)));
+            let outputs = outputs.chain(options.flags.duplicates.then_some((DUPLICATES, duplicates)));
             if let Some((output, what)) = job.journal().and_then(|journal| journal.changed_output(outputs)) {
                 bail!(
                     "{} {what}, and has what the round has decided; put back a copy of it",
@@ -274,11 +274,11 @@ impl<'a> Rounds<'a> {
             calls: calls.context("a round has a journal")?,
             pending: Pending::default(),
             spool: Some(Spool::new(job.output(SPOOL, spool)?)),
-            duplicates: options.duplicates.then(|| job.table(duplicates)).transpose()?,
+            duplicates: options.flags.duplicates.then(|| job.table(duplicates)).transpose()?,
             counts: saved.counts,
             round_ms: round.time_ms as i64,
         };
-        let is_parquet = options.results_format == ResultsFormat::Parquet;
+        let is_parquet = options.flags.results_format == ResultsFormat::Parquet;
         let wanted = Wanted { lines: true, texts: is_parquet, ..Wanted::default() };
         job.run(Some(self.engine.extractor()), wanted, &mut sink)
     }
@@ -314,7 +314,7 @@ impl<'a> Rounds<'a> {
         self.note_last_write()?;
         self.done += report;
         self.n_done += 1;
-        if !self.options.quiet {
+        if !self.options.work.quiet {
             say(&round.name, *n_files, report);
         }
         Ok(())
@@ -335,14 +335,14 @@ impl<'a> Rounds<'a> {
     fn clean_up(&mut self, round: &Round, folder: &WatchFolder) -> anyhow::Result<()> {
         let clean_up = || -> io::Result<()> {
             let taken = folder.taken(&round.name);
-            if self.options.delete && taken.exists() {
+            if self.options.flags.delete && taken.exists() {
                 let stage = self.under_way.as_ref().map(|round| &round.stage);
                 taken::delete(&taken, |file| match stage {
                     Some(Stage::Publishing(published)) => published.has_all_of(taken::below(&taken, file)),
                     _ => false,
                 })?;
             }
-            forget(&self.options.results, &round.name)?;
+            forget(&self.options.flags.results, &round.name)?;
             let journal = self.state.join(JOURNAL);
             if journal.exists() {
                 fs::remove_dir_all(journal)?;

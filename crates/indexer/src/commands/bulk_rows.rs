@@ -45,7 +45,7 @@ pub(super) fn run(options: &BulkRowsOptions) -> anyhow::Result<Report> {
         job = job.with_needs(Needs::of(load.metadata(), given));
     }
     let folder = RowsFolder::create(&options.rows)?;
-    let console = (!options.job.quiet).then(|| job.console());
+    let console = (!options.job.work.quiet).then(|| job.console());
     let sorter = Sorter::new(folder.path(), DOCUMENTS_BYTES_MAX);
     let mut sink = Rows { load: &load, sorted: Some((folder, sorter)), n_taken: 0, console };
     let report = job.run(Some(&extractor), Wanted::default(), &mut sink)?;

@@ -18,18 +18,18 @@ pub(super) fn run(options: &CollectOptions) -> anyhow::Result<Report> {
         engine::outlives_process(uri),
         "an index in memory: is gone when this program ends; use embedded:PATH"
     );
-    refuse_remote([&*options.watch, &*options.results].into_iter(), Some(uri))?;
-    Role::Results(options.results_format)
-        .of(&options.results)
-        .with_context(|| format!("the results cannot be in {}", options.results.display()))?;
+    refuse_remote([&*options.flags.watch, &*options.flags.results].into_iter(), Some(uri))?;
+    Role::Results(options.flags.results_format)
+        .of(&options.flags.results)
+        .with_context(|| format!("the results cannot be in {}", options.flags.results.display()))?;
     check_places(options, uri)?;
-    let mut folder = WatchFolder::open(&options.watch)?;
-    let engine = options.store.open_or_make(uri, Mode::CreateIfMissing, options.quiet)?;
+    let mut folder = WatchFolder::open(&options.flags.watch)?;
+    let engine = options.store.open_or_make(uri, Mode::CreateIfMissing, options.work.quiet)?;
     let stop = Stop::listen().context("failed to listen for signals")?;
     let mut rounds = Rounds::open(options, &folder, &engine)?;
-    if !options.quiet {
-        let how = if options.once { "collecting" } else { "watching" };
-        complain(format_args!("{how} {}", options.watch.display()));
+    if !options.work.quiet {
+        let how = if options.flags.once { "collecting" } else { "watching" };
+        complain(format_args!("{how} {}", options.flags.watch.display()));
     }
     match collect(options, &mut folder, &mut rounds, &stop) {
         // A service is stopped in this way.
@@ -51,25 +51,25 @@ pub(super) fn run(options: &CollectOptions) -> anyhow::Result<Report> {
 
 /// Refuses a missing watched folder, and results or an index inside or around it.
 fn check_places(options: &CollectOptions, uri: &str) -> anyhow::Result<()> {
-    let watch = place_of(&options.watch);
+    let watch = place_of(&options.flags.watch);
     ensure!(
-        options.watch.is_dir(),
+        options.flags.watch.is_dir(),
         "there is no folder {} to watch; make it first, on the file system where its files are written",
-        options.watch.display()
+        options.flags.watch.display()
     );
     let index = engine::local_path(uri);
-    for (what, place) in [("the results", Some(&*options.results)), ("the index", index.as_deref())] {
+    for (what, place) in [("the results", Some(&*options.flags.results)), ("the index", index.as_deref())] {
         let Some(place) = place else { continue };
         ensure!(
             !place_of(place).starts_with(&watch),
             "{what} must not lie in {}, where all files are taken; name another folder than {}",
-            options.watch.display(),
+            options.flags.watch.display(),
             place.display()
         );
         ensure!(
             !watch.starts_with(place_of(place)),
             "{} must not lie in {}, where {what} will be; name another folder",
-            options.watch.display(),
+            options.flags.watch.display(),
             place.display()
         );
     }

@@ -11,7 +11,7 @@ use engine::dedup::{Kept, KnownIds};
 use index::{Index, Mode};
 use minhash::Similarity;
 
-pub(crate) use self::options::DedupOptions;
+pub(crate) use self::options::{DedupFlags, DedupOptions};
 use super::say_done;
 use crate::clusters::{Clusters, ClustersFile};
 use crate::dedup::{self, Deduplication, Doubts, Groups, Logs, Results, Rule, Saved, run_best_first};
@@ -31,10 +31,10 @@ use crate::table::Table;
 const DEFAULT_STORE: &str = "memory:";
 
 pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
-    let outputs = options.output.iter().chain(&options.duplicates);
-    let outputs = outputs.chain(&options.clusters).chain(&options.pairs);
+    let outputs = options.flags.output.iter().chain(&options.flags.duplicates);
+    let outputs = outputs.chain(&options.flags.clusters).chain(&options.flags.pairs);
     let outputs: Vec<&Path> = outputs.map(PathBuf::as_path).collect();
-    let reports = options.report.iter().map(|target| target.path.as_path());
+    let reports = options.flags.report.iter().map(|target| target.path.as_path());
     let all_outputs: Vec<&Path> = outputs.iter().copied().chain(reports).collect();
     let for_people = outputs.is_empty();
     let rank_by = options.rank_by.clone();
@@ -50,22 +50,22 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
         job = job.ranked(by.clone())?;
     }
     if let Some(report) = job.done() {
-        let output = options.output.iter().map(|path| (OUTPUT, path));
-        let outputs = output.chain(options.duplicates.iter().map(|path| (DUPLICATES, path)));
+        let output = options.flags.output.iter().map(|path| (OUTPUT, path));
+        let outputs = output.chain(options.flags.duplicates.iter().map(|path| (DUPLICATES, path)));
         say_done(&job, outputs.map(|(role, path)| (role, path.as_path())), &options.job)?;
         print_to_stdout(&format_args!("{report}{}", policy(options, &report)))?;
         return Ok(report);
     }
     // A dry run makes and changes no index, except its own one in memory.
-    let spares_index = options.dry_run && uri != DEFAULT_STORE;
+    let spares_index = options.flags.dry_run && uri != DEFAULT_STORE;
     if uri != DEFAULT_STORE && !spares_index && options.store.of_new(uri)?.is_some() {
         job.try_first(None)?;
     }
-    let output = options.output.as_deref().map(|path| job.kept_output(path)).transpose()?;
-    let duplicates = options.duplicates.as_deref().map(|path| job.table(path)).transpose()?;
+    let output = options.flags.output.as_deref().map(|path| job.kept_output(path)).transpose()?;
+    let duplicates = options.flags.duplicates.as_deref().map(|path| job.table(path)).transpose()?;
     let lines = output.as_ref().is_some_and(KeptOutput::takes_lines);
     // An index in memory is always new.
-    let is_quiet = options.job.quiet || uri == DEFAULT_STORE;
+    let is_quiet = options.job.work.quiet || uri == DEFAULT_STORE;
     let spool = spool_folder(options);
     let open = |mode| options.store.open_with_spool(uri, mode, is_quiet, Some(&spool));
     let engine = match uri {
@@ -73,10 +73,10 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
         _ if spares_index => open(Mode::MustExist)?,
         _ => job.with_index(open)?,
     };
-    let engine = engine.containing(options.contained).context("--contained cannot be decided")?;
+    let engine = engine.containing(options.flags.contained).context("--contained cannot be decided")?;
     let is_in_memory = uri == DEFAULT_STORE;
     // Only a report shows kept texts; exact counts need no more than the reduced ones.
-    let counts_only = is_in_memory && options.report.is_empty();
+    let counts_only = is_in_memory && options.flags.report.is_empty();
     let engine = if counts_only { engine.with_reduced_texts() } else { engine };
     let engine = if spares_index { engine.overlaid() } else { engine };
     let index = engine.index();
@@ -84,18 +84,18 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
         job.hold_to(index)?;
     }
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
-    let mut kept = Kept::new(options.known_ids).with_recipe(index.recipe());
+    let mut kept = Kept::new(options.flags.known_ids).with_recipe(index.recipe());
     let open_logs = |journal: &Journal| match rank_by {
         Some(_) => Logs::of_calls(journal, is_in_memory),
         None => Logs::open(journal, &saved, index, is_in_memory, &mut kept),
     };
     let logs = job.journal().filter(|journal| journal.is_reading()).map(open_logs).transpose()?;
-    let reporting = Reporting::new(&options.report, &job, reported(options, uri, index))?;
-    let with_findings = !options.report.is_empty();
+    let reporting = Reporting::new(&options.flags.report, &job, reported(options, uri, index))?;
+    let with_findings = !options.flags.report.is_empty();
     let findings = with_findings.then(|| Findings::new(index.max_distance()));
-    let clusters = options.clusters.as_deref().map(ClustersFile::create).transpose()?;
-    let clusters = clusters.map(|file| Clusters::new(file, options.chains, index));
-    let pairs = options.pairs.as_deref().map(|path| Table::open(path, None)).transpose()?;
+    let clusters = options.flags.clusters.as_deref().map(ClustersFile::create).transpose()?;
+    let clusters = clusters.map(|file| Clusters::new(file, options.flags.chains, index));
+    let pairs = options.flags.pairs.as_deref().map(|path| Table::open(path, None)).transpose()?;
     let pairs = pairs.map(|table| Pairs::new(table, index));
     let counts = index.rule().counter.is_some();
     let reads_texts = counts && (clusters.is_some() || pairs.is_some());
@@ -106,7 +106,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     let waiting = (counts && rank_by.is_some()).then(|| run_texts(&spool)).transpose()?;
     // A resumed job finds its own documents in the index.
     let goes_on = job.journal().is_some_and(Journal::was_begun);
-    let asks_known_ids = !is_in_memory && !goes_on && options.known_ids == KnownIds::Keep;
+    let asks_known_ids = !is_in_memory && !goes_on && options.flags.known_ids == KnownIds::Keep;
     let engine = Arc::new(engine);
     let rule =
         Rule { engine: Arc::clone(&engine), dry_run: spares_index, logs, kept, waiting, asks_known_ids };
@@ -114,7 +114,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
         by,
         output,
         duplicates,
-        groups: for_people.then(|| Groups::new(options.groups)),
+        groups: for_people.then(|| Groups::new(options.flags.groups)),
         findings,
         clusters,
         pairs,
@@ -149,7 +149,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
         }
         None => print_to_stdout(&format_args!("{report}{policy}"))?,
     }
-    if options.dry_run {
+    if options.flags.dry_run {
         program::print_to_stderr(&"a dry run: nothing was dropped, and nothing added to an index\n");
     }
     short_texts::warn(&report, Some(uri).filter(|_| !is_in_memory));
@@ -160,10 +160,10 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
 /// texts.
 fn spool_folder(options: &DedupOptions) -> PathBuf {
     let beside_output = || {
-        let output = options.output.as_deref().filter(|path| !is_stdout(path))?;
+        let output = options.flags.output.as_deref().filter(|path| !is_stdout(path))?;
         Some(folder_of(output).to_owned())
     };
-    options.spool.clone().or_else(beside_output).unwrap_or_else(std::env::temp_dir)
+    options.flags.spool.clone().or_else(beside_output).unwrap_or_else(std::env::temp_dir)
 }
 
 /// A file for the texts of this run's documents.
@@ -175,7 +175,7 @@ fn run_texts(folder: &Path) -> anyhow::Result<RunTexts> {
 /// The number of documents dropped so far for their own earlier versions; `None` unless ids are
 /// compared.
 fn n_unchanged(options: &DedupOptions, saved: &Saved) -> Option<u64> {
-    (options.known_ids == KnownIds::Compare).then(|| saved.counts.n_unchanged.unwrap_or(0))
+    (options.flags.known_ids == KnownIds::Compare).then(|| saved.counts.n_unchanged.unwrap_or(0))
 }
 
 /// The report's rows about the choice of kept documents.
@@ -184,16 +184,16 @@ fn policy<'a>(options: &'a DedupOptions, report: &Report) -> keep::Rows<'a> {
         Counts::Deduplicated(counts) => counts.n_unranked,
         _ => None,
     };
-    keep::Rows { keep: &options.keep, n_unranked, known_ids: options.known_ids }
+    keep::Rows { keep: &options.flags.keep, n_unranked, known_ids: options.flags.known_ids }
 }
 
 /// The options shown in reports.
 fn reported(options: &DedupOptions, store: &str, index: &Index) -> report_file::Options {
     report_file::Options {
-        dry_run: options.dry_run,
-        keep: options.keep.to_string(),
-        known_ids: (options.known_ids != KnownIds::default()).then(|| options.known_ids.name()),
-        time_field: options.time_field.as_ref().map(|field| field.given().to_owned()),
+        dry_run: options.flags.dry_run,
+        keep: options.flags.keep.to_string(),
+        known_ids: (options.flags.known_ids != KnownIds::default()).then(|| options.flags.known_ids.name()),
+        time_field: options.flags.time_field.as_ref().map(|field| field.given().to_owned()),
         store: store.to_owned(),
         scheme: index.kind().name().to_owned(),
         profile: index.kind().profile().name(),
@@ -201,7 +201,7 @@ fn reported(options: &DedupOptions, store: &str, index: &Index) -> report_file::
         min_similarity: index.min_similarity().map(Similarity::get),
         counted: index.rule().counter.is_some(),
         same_numbers: index.rule().same_numbers,
-        contained: options.contained.map(Similarity::get),
+        contained: options.flags.contained.map(Similarity::get),
         recipe: index.recipe().clone(),
     }
 }

@@ -8,10 +8,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::ensure;
+use clap::Args;
 use features::Recipe;
 use index::{Cursor, Index, MAX_BATCH, Metadata, Profile, Source, StoredDocument, Text, TextKeeping};
 
 use self::once::Once;
+use crate::flag_values::path_for;
 use crate::job::refuse_remote;
 use crate::numbers::Grouped;
 use crate::opening::{check_outlives, open_existing};
@@ -25,9 +27,24 @@ const TEXTS_BATCH: usize = 256;
 #[derive(Debug)]
 pub(crate) struct ExportOptions {
     pub(crate) uri: String,
+    pub(crate) flags: ExportFlags,
+}
+
+/// The flags of this command alone.
+#[derive(Debug, Args)]
+pub(crate) struct ExportFlags {
+    /// Write the records here; the name says what it is: .parquet, .csv, .tsv, else JSON Lines
+    /// [packed where it ends in .gz or .zst; - for stdout]
+    ///
+    /// Cells of CSV and TSV are written as they are: one that begins with =, +, - or @ is a formula
+    /// to a spreadsheet.
+    #[arg(long, value_name = "FILE", value_parser = path_for(Role::Records), help_heading = "Output")]
     pub(crate) output: PathBuf,
-    /// True to write the texts, too.
+    /// Write the texts of the documents too, in a field `text`; who has the file can read them
+    #[arg(long, help_heading = "Output")]
     pub(crate) with_texts: bool,
+    /// No progress on stderr
+    #[arg(long, short)]
     pub(crate) quiet: bool,
 }
 
@@ -76,7 +93,7 @@ impl Schema for RecordsWithTexts {
 }
 
 pub(super) fn run(options: &ExportOptions) -> anyhow::Result<()> {
-    let ExportOptions { uri, output, with_texts, .. } = options;
+    let ExportOptions { uri, flags: ExportFlags { output, with_texts, .. } } = options;
     check_outlives(uri)?;
     refuse_remote(std::iter::once(output.as_path()), None)?;
     if let Some(folder) = engine::local_path(uri).filter(|_| !is_stdout(output)) {
@@ -89,8 +106,8 @@ pub(super) fn run(options: &ExportOptions) -> anyhow::Result<()> {
         ensure!(keeps_texts, "index `{uri}` keeps no texts; leave --with-texts out");
     }
     let report = match with_texts {
-        true => write::<RecordsWithTexts>(options, &index, TEXTS_BATCH)?,
-        false => write::<Records>(options, &index, MAX_BATCH)?,
+        true => write::<RecordsWithTexts>(&options.flags, &index, TEXTS_BATCH)?,
+        false => write::<Records>(&options.flags, &index, MAX_BATCH)?,
     };
     if is_stdout(output) {
         program::print_to_stderr(&report);
@@ -101,11 +118,11 @@ pub(super) fn run(options: &ExportOptions) -> anyhow::Result<()> {
 }
 
 /// Writes all records, at most `n_max` at a time.
-fn write<S>(options: &ExportOptions, index: &Index, n_max: usize) -> anyhow::Result<Exported>
+fn write<S>(flags: &ExportFlags, index: &Index, n_max: usize) -> anyhow::Result<Exported>
 where
     S: for<'a> Schema<Row<'a> = &'a Row>,
 {
-    let ExportOptions { output, with_texts, quiet, .. } = options;
+    let ExportFlags { output, with_texts, quiet } = flags;
     let mut table = Table::<S>::open(output, None)?;
     let mut progress = Scanned::new(index, *quiet || (is_stdout(output) && program::stdout().is_terminal()))?;
     let mut exported = Exported::default();

@@ -26,7 +26,7 @@ pub(super) fn run(options: &FingerprintOptions) -> anyhow::Result<Report> {
     let mut sink =
         Lines { stdout: Output::create(Path::new(STDOUT))?, n_fingerprinted: 0, n_without_features: 0 };
     let report = job.run(Some(&extractor), Wanted::default(), &mut sink)?;
-    if !options.job.quiet {
+    if !options.job.work.quiet {
         program::print_to_stderr(&report);
     }
     Ok(report)

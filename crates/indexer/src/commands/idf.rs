@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
+use clap::{Args, value_parser};
 use engine::Extractor;
 use features::{Fingerprinter, Recipe};
 
 use crate::document_frequencies::{Runs, Target, TermTable};
+use crate::flag_values::path_for;
 use crate::job::{Job, JobOptions, Sink};
 use crate::opening::RecipeOptions;
-use crate::output::{folder_of, is_stdout, print_to_stdout};
+use crate::output::{Role, folder_of, is_stdout, print_to_stdout};
 use crate::pipeline::{Item, Wanted};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
@@ -21,34 +23,63 @@ pub(crate) struct IdfOptions {
     pub(crate) job: JobOptions,
     /// The recipe from texts to terms. It has no weights: these are the result.
     pub(crate) recipe: RecipeOptions,
+    pub(crate) flags: IdfFlags,
+}
+
+/// The flags of this command alone.
+#[derive(Debug, Args)]
+pub(crate) struct IdfFlags {
+    #[command(flatten)]
     pub(crate) counting: CountingOptions,
-    /// `None` for the default.
+    /// Leave out terms of fewer documents; 1 keeps all, as parts need that are to be added up
+    /// [default: 2, and 1 with --shard]
+    ///
+    /// What is left out weighs by the median of what is there, as all unknown terms do.
+    #[arg(
+        long,
+        value_name = "N",
+        env = "PIGEONHOLE_MIN_DF",
+        value_parser = value_parser!(u64).range(1..),
+        help_heading = "Counting"
+    )]
     pub(crate) min_df: Option<u64>,
-    /// Bound on the counts in memory.
+    /// Hold about this many bytes of counts in memory, and more of them in temporary files
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value_t = 256 << 20,
+        env = "PIGEONHOLE_MEMORY_BYTES_MAX",
+        help_heading = "Counting"
+    )]
     pub(crate) memory_bytes_max: usize,
 }
 
 /// Places for the counts.
-#[derive(Debug)]
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Counting")]
 pub(crate) struct CountingOptions {
+    /// Write the counts here; - for stdout
+    #[arg(long, value_name = "FILE", value_parser = path_for(Role::Frequencies))]
     pub(crate) output: PathBuf,
-    /// The folder for temporary files; `None` for that of the output.
+    /// Where temporary files go: two times the counts of all terms [default: the folder of the
+    /// output]
+    #[arg(long, value_name = "DIR")]
     pub(crate) temp: Option<PathBuf>,
 }
 
 pub(super) fn run(options: &IdfOptions) -> anyhow::Result<Report> {
-    let output = &options.counting.output;
+    let output = &options.flags.counting.output;
     let job = Job::new(&options.job, &[output], None, None)?;
     let RecipeOptions { recipe, dictionaries } = &options.recipe;
     let extractor = Extractor::from(Fingerprinter::new(recipe.clone(), dictionaries)?);
-    let min_df = options.min_df.unwrap_or(if job.has_part() { 1 } else { MIN_DF });
+    let min_df = options.flags.min_df.unwrap_or(if job.has_part() { 1 } else { MIN_DF });
     let mut sink = Counting {
         recipe: recipe.clone(),
         target: Some(Target::create(output, min_df)?),
         table: TermTable::default(),
         n_in_table: 0,
-        n_bytes_max: options.memory_bytes_max,
-        runs: Runs::new(options.counting.temporary_folder()),
+        n_bytes_max: options.flags.memory_bytes_max,
+        runs: Runs::new(options.flags.counting.temporary_folder()),
         n_counted: 0,
         n_without_features: 0,
     };

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
+use clap::{Args, value_parser};
 
 use super::idf::CountingOptions;
 use crate::document_frequencies::{Part, Runs, Target};
@@ -12,11 +13,22 @@ use crate::numbers::Grouped;
 use crate::output::{is_stdout, place_of, print_to_stdout};
 use crate::report::Frequencies;
 
-#[derive(Debug)]
+#[derive(Debug, Args)]
 pub(crate) struct IdfMergeOptions {
-    /// At least one.
+    /// Files that `indexer idf` wrote, in any order
+    #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
     pub(crate) counting: CountingOptions,
+    /// Leave out terms of fewer documents; 1 keeps all, so that more can be added
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 2,
+        env = "PIGEONHOLE_MIN_DF",
+        value_parser = value_parser!(u64).range(1..),
+        help_heading = "Counting"
+    )]
     pub(crate) min_df: u64,
 }
 

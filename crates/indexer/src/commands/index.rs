@@ -64,8 +64,8 @@ pub(super) fn run(options: &IndexOptions) -> anyhow::Result<Report> {
         return Ok(report);
     }
     let open = |mode| match options.job.given {
-        Some(_) => options.store.open_without_texts(uri, mode, options.job.quiet),
-        None => options.store.open_or_make(uri, mode, options.job.quiet),
+        Some(_) => options.store.open_without_texts(uri, mode, options.job.work.quiet),
+        None => options.store.open_or_make(uri, mode, options.job.work.quiet),
     };
     if let Some(metadata) = options.store.of_new(uri)? {
         let needs = options.job.given.as_ref().map(|given| Needs::of(&metadata, given));

@@ -12,17 +12,19 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, ensure};
+use clap::{Args, value_parser};
 use crossbeam_channel::RecvTimeoutError;
 use engine::join::{CellJoin, Joined, NearPair};
 use index::{Cell, Rule, Segments};
 use minhash::Similarity;
 use simhash::Distance;
 
+use crate::flag_values::{pairs_format, path_for, similarity};
 use crate::job::refuse_remote;
 use crate::memory::Watch;
 use crate::numbers::Grouped;
 use crate::opening::{check_outlives, open_existing};
-use crate::output::{ResultsFormat, place_of, print_to_stdout};
+use crate::output::{ResultsFormat, Role, place_of, print_to_stdout};
 use crate::pairs::PairsFile;
 use crate::parts::{Asked, Parts};
 use crate::progress::{PartsProgress, Scanned};
@@ -44,19 +46,57 @@ const SHOW_INTERVAL: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(crate) struct PairsOptions {
     pub(crate) uri: String,
-    /// The folder of parts.
-    pub(crate) output: PathBuf,
-    pub(crate) results_format: ResultsFormat,
-    pub(crate) n_parts: Option<u32>,
-    pub(crate) min_similarity: Option<Similarity>,
-    pub(crate) max_distance: Option<Distance>,
-    pub(crate) n_threads: Option<u16>,
-    pub(crate) quiet: bool,
     pub(crate) shard: Option<Shard>,
+    pub(crate) flags: PairsFlags,
+}
+
+/// The flags of this command alone, but for those of the shard.
+#[derive(Debug, Args)]
+pub(crate) struct PairsFlags {
+    /// Write the pairs to this folder, a file for each part: a new one, or of a run that broke off
+    ///
+    /// Each pair is a, the lesser of the two ids, b, similarity, the share of n-grams that both
+    /// have of those that either has, missing where the index does not verify, exact, whether it
+    /// was counted over the texts, share_of_a and share_of_b, what of each is in common, and
+    /// distance, in bits. A file appears when it is whole. manifest.json says of what index the
+    /// pairs are and how they were asked for; a folder of others is refused.
+    #[arg(long, value_name = "DIR", value_parser = path_for(Role::PairParts), help_heading = "Output")]
+    pub(crate) output: PathBuf,
+    /// Format of the files
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "jsonl",
+        value_parser = pairs_format(),
+        help_heading = "Output"
+    )]
+    pub(crate) results_format: ResultsFormat,
+    /// In how many parts the index is gone through [default: 64 in HBase, else 16]
+    ///
+    /// Each has as many rows as the others, where documents are not all alike. A table of HBase
+    /// that was made with as many regions is read region by region. What a part has found is lost
+    /// by a kill, so a big index wants many.
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=99_999), help_heading = "Output")]
+    pub(crate) parts: Option<u32>,
+    /// Only pairs that are at least so similar, .5 to 1 [default: the index's own least similarity,
+    /// which is also the least]
+    #[arg(long, value_name = "SHARE", value_parser = similarity, help_heading = "Near-duplicates")]
+    pub(crate) min_similarity: Option<Similarity>,
+    /// Bits of simhashes that may differ [default: the index's own max distance, which is also the
+    /// most]
+    #[arg(long, value_name = "BITS", help_heading = "Near-duplicates")]
+    pub(crate) max_distance: Option<Distance>,
+    /// Parts that are gone through at a time [default: one for each core, in HBase 8 at least]
+    #[arg(long, value_name = "N", env = "PIGEONHOLE_THREADS", value_parser = value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// No progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }
 
 pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
-    let PairsOptions { uri, output, .. } = options;
+    let PairsOptions { uri, flags, .. } = options;
+    let output = &flags.output;
     check_outlives(uri)?;
     refuse_remote(std::iter::once(output.as_path()), None)?;
     if let Some(folder) = engine::local_path(uri) {
@@ -64,8 +104,8 @@ pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
         ensure!(!inside, "{} lies in the directory of the index; write elsewhere", output.display());
     }
     let index = open_existing(uri, BTreeMap::new())?;
-    let max_distance = options.max_distance.unwrap_or(index.max_distance());
-    let min_similarity = options.min_similarity.or(index.min_similarity());
+    let max_distance = flags.max_distance.unwrap_or(index.max_distance());
+    let min_similarity = flags.min_similarity.or(index.min_similarity());
     let rule = Rule { max_distance, min_similarity, ..index.rule() };
     index.check_rule(&rule)?;
     let is_in_order = is_in_order(&index).with_context(|| format!("failed to read index `{uri}`"))?;
@@ -78,10 +118,10 @@ pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
             store: uri,
             max_distance: max_distance.as_bits(),
             min_similarity: min_similarity.map(Similarity::get),
-            n_parts: options.n_parts,
+            n_parts: flags.parts,
             n_parts_default: n_parts_max.min(if is_in_order { N_PARTS_IN_ORDER } else { N_PARTS_SORTED }),
             n_shards: options.shard.map(Shard::n_shards),
-            suffix: options.results_format.suffix(),
+            suffix: flags.results_format.suffix(),
         },
     )?;
     parts.hold_to(&index)?;
@@ -96,19 +136,19 @@ pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
     } else {
         let mut wanted = vec![false; parts.len() as usize];
         missing.iter().for_each(|&part| wanted[part as usize] = true);
-        let mut progress = Scanned::new(&index, options.quiet)?;
+        let mut progress = Scanned::new(&index, flags.quiet)?;
         progress.begin_pass("sorting: ");
         let walk = Walk::sorted(&index, segments, &wanted, parts.folder(), &mut |n| progress.show(n))?;
         time += progress.elapsed();
         walk
     };
     let n_cores = thread::available_parallelism().map_or(1, usize::from);
-    let n_threads = match options.n_threads {
+    let n_threads = match flags.threads {
         Some(n_threads) => usize::from(n_threads),
         None if is_in_order => n_cores.max(N_THREADS_IN_ORDER),
         None => n_cores,
     };
-    let mut progress = PartsProgress::new(missing.len() as u64, options.quiet);
+    let mut progress = PartsProgress::new(missing.len() as u64, flags.quiet);
     let joining = Joining::new(CellJoin::new(&index, rule)?, &walk, &parts);
     let joined = joining.run(&missing, n_threads, &mut progress)?;
     time += progress.elapsed();

@@ -90,14 +90,14 @@ pub(super) fn run(options: &ReindexOptions) -> anyhow::Result<u64> {
         Some(new) => new,
         None => {
             let new = engine::open_index(new_uri, &make).with_context(failed)?;
-            if !job.quiet {
+            if !job.work.quiet {
                 let texts = about_texts(new.metadata());
                 complain(format_args!("there was no index at {new_uri}: a new one is made{texts}"));
             }
             new
         }
     };
-    if !job.quiet && new.metadata().retain.is_some() {
+    if !job.work.quiet && new.metadata().retain.is_some() {
         complain(format_args!("the new index forgets: what is written to it now has the time of now"));
     }
     let carried = match (inputs, extractor) {
@@ -191,7 +191,7 @@ fn copy(
     job: &JobOptions,
 ) -> anyhow::Result<Carried> {
     let mut buffers = Buffers::new();
-    let mut progress = Scanned::new(old, job.quiet)?;
+    let mut progress = Scanned::new(old, job.work.quiet)?;
     let mut rejects = Rejects::new(job.rejects.as_deref(), progress.console(), None)?;
     let mut carried = Carried::default();
     let mut next = Some(Cursor::start());

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::{Args, value_parser};
 use corpus::{FieldPath, GivenFields, InputOptions};
 use index::Source;
 use serde::Serialize;
@@ -27,28 +28,53 @@ pub(crate) struct JobOptions {
     /// The part of the documents to take, by `--shard` or `--shards`; `None` for all.
     #[serde(rename = "the shard", serialize_with = "values::shown")]
     pub(crate) shard: Option<Shard>,
-    /// `None` for one thread for each core. The order of the documents does not depend on it.
+    /// The results do not depend on it.
     #[serde(skip)]
-    pub(crate) n_threads: Option<u16>,
-    /// True to reduce the messages during the run; the results do not depend on it.
-    #[serde(skip)]
-    pub(crate) quiet: bool,
+    pub(crate) work: WorkOptions,
 }
 
 /// Sources of the documents.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[command(next_help_heading = "Input")]
 pub(crate) struct SourceOptions {
-    /// The source of records without one.
+    /// Where the documents come from, a name by which `pigeonhole remove --source` removes them all
+    ///
+    /// A record that has a field for it (--source-field) comes from there. A document that is in
+    /// the index already, with the same fingerprint, keeps the source that it has. Example:
+    /// --source crawl-2026-01
+    #[arg(long, value_name = "NAME")]
     #[serde(serialize_with = "values::shown")]
     pub(crate) source: Option<Source>,
+    /// The field that holds a document's source, a string or an integer of 1 to 255 bytes; it may
+    /// be missing or null
+    #[arg(long, value_name = "FIELD", default_value = "source", env = "PIGEONHOLE_SOURCE_FIELD")]
     pub(crate) source_field: FieldPath,
+}
+
+/// The manner of a run, which does not change the result.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct WorkOptions {
+    /// Threads that fingerprint [default: one for each core]
+    #[arg(long, value_name = "N", env = "PIGEONHOLE_THREADS", value_parser = value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// No progress on stderr, and for `fingerprint` no report
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }
 
 #[cfg(test)]
 impl JobOptions {
     /// A quiet run over files with the default options.
     pub(crate) fn over(input: InputOptions) -> Self {
-        Self { input, source: None, given: None, rejects: None, shard: None, n_threads: None, quiet: true }
+        Self {
+            input,
+            source: None,
+            given: None,
+            rejects: None,
+            shard: None,
+            work: WorkOptions { threads: None, quiet: true },
+        }
     }
 }

@@ -1,5 +1,7 @@
+mod formula;
+
 use super::*;
-use crate::{Sketcher, Wish};
+use crate::Sketcher;
 
 fn elements(seed: u64, range: std::ops::Range<u64>) -> Vec<u64> {
     range.map(|i| hash_words(i, seed)).collect()
@@ -9,23 +11,14 @@ fn at(similarity: f64) -> Similarity {
     Similarity::clamped(similarity)
 }
 
-/// Returns the schemes by the formula, as the table should state them.
-fn by_formula(similarity: Similarity) -> (BandScheme<LONG_BINS>, BandScheme<SHORT_BINS>) {
-    let wish = Wish {
-        similarity,
-        recall: FilingScheme::promise(similarity),
-        bands_max: BANDS_MAX,
-        ..Wish::default()
-    };
-    let long = wish.cheapest_over(LONG_FLAG, BYTE_BINS as u32).unwrap();
-    (long, wish.cheapest_over(SHORT_FLAG, SHORT_BAND_BINS as u32).unwrap())
-}
-
 #[test]
 fn the_table_is_what_the_formula_gives() {
     let computed = |(step, _): (f64, &str)| {
-        let (long, short) = by_formula(at(step));
-        let short = if step == 0.8 { BandScheme::short() } else { short };
+        let long = formula::cheapest::<LONG_BINS>(at(step), LONG_FLAG, BYTE_BINS);
+        let short = match step {
+            0.8 => BandScheme::short(),
+            _ => formula::cheapest::<SHORT_BINS>(at(step), SHORT_FLAG, SHORT_BAND_BINS),
+        };
         (step, format!("{long}/{short}"))
     };
     let stated: Vec<_> = STEPS.into_iter().map(|(step, name)| (step, name.to_owned())).collect();

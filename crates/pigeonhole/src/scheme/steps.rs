@@ -2,19 +2,23 @@
 
 use std::io::Write;
 
-use minhash::{BandScheme, FilingScheme, Similarity, Wish, kept_by_suffix};
+use minhash::{BandScheme, FilingScheme, Similarity, kept_by_suffix};
+
+/// The number of other texts of the index.
+const N_STRANGERS: f64 = 1e6;
+
+/// The similarity of other texts to a query.
+const OF_STRANGERS: f64 = 0.1;
 
 /// Prints a line for each similarity at which the bands change.
 pub(super) fn table(out: &mut dyn Write) -> anyhow::Result<()> {
-    let wish = Wish::default();
     writeln!(
         out,
         "\nThe bands follow from the least similarity of an index (--min-similarity), rounded down to a step. Per step: bands,\n\
          rows and suffix of long and of short texts; keys of a long text; the share found of the pairs at the step, of long\n\
          and of short ones; and of {} other long texts of similarity {}, those a query meets in its bands, and those its\n\
          suffix leaves to be compared.\n",
-        wish.n_strangers,
-        wish.stranger_similarity.get()
+        N_STRANGERS, OF_STRANGERS
     )?;
     writeln!(out, "from  long     short    keys     found  of short        met     left")?;
     for step in FilingScheme::steps() {
@@ -32,8 +36,8 @@ pub(super) fn table(out: &mut dyn Write) -> anyhow::Result<()> {
             )?;
             continue;
         };
-        let met = met(long, &wish);
-        let left = met * kept_by_suffix(long.suffix_distance_max(), wish.stranger_similarity);
+        let met = met(long);
+        let left = met * kept_by_suffix(long.suffix_distance_max(), Similarity::clamped(OF_STRANGERS));
         writeln!(
             out,
             "{:<4}  {:<7}  {:<7}  {n_keys:>4}  {:>8.6}  {:>8.6}  {met:>9.0}  {left:>7.0}",
@@ -48,7 +52,6 @@ pub(super) fn table(out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 /// The number of other documents met by a query, each counted once for every band.
-fn met<const BINS: usize>(scheme: &BandScheme<BINS>, wish: &Wish) -> f64 {
-    let agreeing = |similarity: Similarity| similarity.get().powf(f64::from(scheme.rows()));
-    wish.n_strangers * f64::from(scheme.bands()) * agreeing(wish.stranger_similarity)
+fn met<const BINS: usize>(scheme: &BandScheme<BINS>) -> f64 {
+    N_STRANGERS * f64::from(scheme.bands()) * OF_STRANGERS.powf(f64::from(scheme.rows()))
 }

@@ -1,17 +1,17 @@
 //! Flags that name an index, for every program.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::io::Read;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Arg, Args, Command};
-use engine::{Options, StoreUri, shown};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use engine::Options;
 use index::{InvalidRetention, Key, Mode, OpenOptions, Profile, Retention, SketchKind, TextKeeping};
 use minhash::Similarity;
 use simhash::Distance;
 
+use super::uri::UriParser;
 use super::{DictionaryFileError, RecipeArgs};
 
 /// The place of an index, and the settings of a new one.
@@ -329,31 +329,6 @@ impl BuiltArgs {
             clock_ahead_max: self.clock.clock_ahead_max,
             recipe,
             recipe_default,
-        }
-    }
-}
-
-/// Checks a URL of a store.
-///
-/// # Errors
-/// The known stores.
-pub fn check_uri(uri: &str) -> index::Result<String> {
-    uri.parse::<StoreUri>()?;
-    Ok(uri.to_owned())
-}
-
-/// Reads the URL of an index as [`check_uri`] does. The error of a bad URL shows no password.
-#[derive(Clone, Copy, Debug)]
-pub struct UriParser;
-
-impl TypedValueParser for UriParser {
-    type Value = String;
-
-    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
-        let uri = value.to_string_lossy();
-        match check_uri(&uri) {
-            Ok(uri) => Ok(uri),
-            Err(_) => check_uri.parse_ref(command, arg, OsStr::new(&shown(&uri))),
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::access::Pass;
 use crate::problem::Problem;
 use crate::worker::calls;
 use crate::worker::recent::Text;
-use crate::worker::{Worker, features_bytes};
+use crate::worker::{Caller, Worker, features_bytes};
 
 /// Characters to encode in a path: all but the unreserved ones (RFC 3986).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -135,10 +135,14 @@ pub(super) async fn insert_if_new(
     worker.check_text(&document.text)?;
     let permit = admitted.for_work(&worker, features_bytes(&document.text)).await?;
     let is_named = document.id.is_some();
-    let check = move |worker: &Worker| Ok((check(worker, document)?, permit));
-    let ((new, text), permit) = Arc::clone(&worker).work((), check).await?;
-    let (id, features) = (new.id.clone(), new.features.clone());
-    let insertion = worker.calls().insert_if_new(new, permit).await?;
+    let insert = move |worker: &Worker, caller: &Caller| {
+        let (new, text) = check(worker, document)?;
+        caller.is_there()?;
+        let (id, features) = (new.id.clone(), new.features.clone());
+        Ok((id, features, text, worker.calls().insert_if_new(new, permit)))
+    };
+    let (id, features, text, called) = Arc::clone(&worker).work_for((), insert).await?;
+    let insertion = worker.calls().answer(called).await?;
     keep(&worker, &id, &features, text, &insertion);
     let (status, inserted) = inserted(&id, is_named, features.fingerprint(), insertion);
     let location = inserted.id.as_deref().filter(|_| status == StatusCode::CREATED);

@@ -19,7 +19,7 @@ use super::{Json, batch, whole};
 use crate::access::Pass;
 use crate::problem::Problem;
 use crate::worker::calls::{self, Search};
-use crate::worker::{Worker, features_bytes};
+use crate::worker::{Caller, Worker, features_bytes};
 
 const LIMIT_DEFAULT: usize = 10;
 const LIMIT_MAX: usize = 1000;
@@ -135,17 +135,23 @@ pub(super) async fn query(
     Json(query, admitted): Json<Query>,
 ) -> Result<Answer<Found>, Problem> {
     let (rule, limit) = bounds(&worker, &query)?;
-    let (features, permit) = match what(&worker, query)? {
-        What::Fingerprint(fingerprint) => (fingerprint.into(), admitted.for_work(&worker, 0).await?),
-        What::Text(text) => {
-            let permit = admitted.for_work(&worker, features_bytes(&text)).await?;
-            let features =
-                move |worker: &Worker| Ok((worker.features(&text).ok_or_else(Problem::no_features)?, permit));
-            Arc::clone(&worker).work((), features).await?
-        }
+    let what = what(&worker, query)?;
+    let n_bytes = match &what {
+        What::Fingerprint(_) => 0,
+        What::Text(text) => features_bytes(text),
     };
-    let fingerprint = features.fingerprint();
-    let found = worker.calls().search(Search { features, rule, limit }, permit).await?;
+    let permit = admitted.for_work(&worker, n_bytes).await?;
+    let search = move |worker: &Worker, caller: &Caller| {
+        let features = match what {
+            What::Fingerprint(fingerprint) => fingerprint.into(),
+            What::Text(text) => worker.features(&text).ok_or_else(Problem::no_features)?,
+        };
+        caller.is_there()?;
+        let fingerprint = features.fingerprint();
+        Ok((fingerprint, worker.calls().search(Search { features, rule, limit }, permit)))
+    };
+    let (fingerprint, called) = Arc::clone(&worker).work_for((), search).await?;
+    let found = worker.calls().answer(called).await?;
     Ok(Answer(answer(fingerprint, found)))
 }
 

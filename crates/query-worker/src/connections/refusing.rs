@@ -13,7 +13,7 @@ use axum::body::Bytes;
 use axum::http::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::timed::Turns;
+use super::turns::Turns;
 
 /// How a client of HTTP/2 begins (RFC 9113, 3.4).
 const HTTP2: &[u8] = b"PRI * HTTP/2.0\r\n";

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::timed::Turns;
+use super::turns::Turns;
 
 /// Order of giving way: first clients that were never answered, and among equals the first to sit
 /// down. Clients without a request thus keep out neither new clients nor those served before.

@@ -3,19 +3,14 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use axum::body::{Body, Bytes};
-use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::Notify;
 use tokio::time::{Duration, Instant, Sleep};
 
-use super::seats::{Rank, Seats};
+use super::turns::Turns;
 use crate::limits::Limits;
-use crate::request::Client;
 
 /// The least bytes that a client must read in the time for reading. A bound on each write alone
 /// would let a client take one byte at a time.
@@ -23,179 +18,6 @@ const ANSWER_BYTES_MIN: usize = 64 << 10;
 
 /// Longest time that a client may go on sending after its last answer.
 const LINGER_MAX: Duration = Duration::from_secs(1);
-
-/// Turns of a connection: the client's, and the worker's while it answers a request.
-pub(super) struct Turns {
-    /// Number of turns so far; even in the client's turn.
-    n: AtomicU64,
-    closes_when_idle: AtomicBool,
-    closes_in_heads: AtomicBool,
-    seats: Arc<Seats>,
-    /// Seat among the connections that wait for their clients; `None` after the end.
-    seat: Mutex<Option<Rank>>,
-    /// Notifies that the connection is to give way to another.
-    called: Notify,
-    client: Client,
-}
-
-impl Turns {
-    /// Starts with the client's first turn, on a seat.
-    pub(super) fn seated(seats: &Arc<Seats>) -> Arc<Self> {
-        let turns = Arc::new(Self {
-            n: AtomicU64::new(0),
-            closes_when_idle: AtomicBool::new(false),
-            closes_in_heads: AtomicBool::new(false),
-            seats: Arc::clone(seats),
-            seat: Mutex::new(None),
-            called: Notify::new(),
-            client: Client::default(),
-        });
-        *turns.seat() = Some(seats.sit(None, false, &turns));
-        turns
-    }
-
-    /// Starts the worker's turn, until the guard is dropped.
-    pub(super) fn begin(self: &Arc<Self>) -> Turn {
-        self.n.fetch_add(1, Ordering::Relaxed);
-        self.client.begins();
-        Turn(Arc::clone(self))
-    }
-
-    /// Returns the client of the connection.
-    pub(super) fn client(&self) -> Client {
-        self.client.clone()
-    }
-
-    /// Returns true in the client's turn.
-    pub(super) fn is_clients(&self) -> bool {
-        self.n().is_multiple_of(2)
-    }
-
-    /// Tells the connection to give way as soon as it is idle.
-    pub(super) fn call(&self) {
-        self.called.notify_one();
-    }
-
-    /// Resolves when the connection is to give way.
-    pub(super) async fn called(&self) {
-        self.called.notified().await;
-    }
-
-    /// Leaves the seat at the end of the connection.
-    pub(super) fn leave(&self) {
-        if let Some(rank) = self.seat().take() {
-            self.seats.leave(rank);
-        }
-    }
-
-    fn seat(&self) -> MutexGuard<'_, Option<Rank>> {
-        // Nothing panics while the lock is held.
-        self.seat.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns the number of turns so far, which is even in the client's turn.
-    pub(super) fn n(&self) -> u64 {
-        self.n.load(Ordering::Relaxed)
-    }
-
-    /// Ends the connection once no byte of a request has arrived and no byte of an answer is left
-    /// to read. Only a poll of the connection notices.
-    pub(super) fn close_when_idle(&self) {
-        self.closes_when_idle.store(true, Ordering::Relaxed);
-    }
-
-    /// Also ends the connection in the middle of a request's head, which is no request yet.
-    pub(super) fn close_in_heads(&self) {
-        self.closes_in_heads.store(true, Ordering::Relaxed);
-    }
-
-    fn is_last(&self, has_begun: bool) -> bool {
-        let closes = if has_begun { &self.closes_in_heads } else { &self.closes_when_idle };
-        closes.load(Ordering::Relaxed)
-    }
-}
-
-/// Guard of the worker's turn.
-pub(super) struct Turn(Arc<Turns>);
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        let turns = &self.0;
-        turns.n.fetch_add(1, Ordering::Relaxed);
-        let mut seat = turns.seat();
-        if seat.is_some() {
-            *seat = Some(turns.seats.sit(*seat, true, turns));
-        }
-    }
-}
-
-/// Body of an answer, with whose end the worker's turn ends.
-pub(super) struct InTurn {
-    body: Body,
-    _turn: Turn,
-}
-
-impl InTurn {
-    pub(super) fn new(body: Body, turn: Turn) -> Self {
-        Self { body, _turn: turn }
-    }
-}
-
-impl HttpBody for InTurn {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-/// Body of a request, which reports polls for input that has not come.
-pub(super) struct Asking<B> {
-    body: B,
-    client: Client,
-}
-
-impl<B: HttpBody> Asking<B> {
-    pub(super) fn new(body: B, client: Client) -> Self {
-        Self { body, client }
-    }
-}
-
-impl<B: HttpBody + Unpin> HttpBody for Asking<B> {
-    type Data = B::Data;
-    type Error = B::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-        let frame = Pin::new(&mut self.body).poll_frame(context);
-        if frame.is_pending() {
-            self.client.wants_more(context.waker());
-        }
-        frame
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
 
 /// Stream with a bound on each wait for the client. The wait for a request's body is not bounded
 /// here.

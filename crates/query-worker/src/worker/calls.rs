@@ -11,7 +11,7 @@ use index::{
 };
 
 use super::Permit;
-use super::gather::Gather;
+use super::gather::{Gather, Joined};
 use super::outage::Outage;
 use crate::problem::Problem;
 
@@ -24,6 +24,9 @@ pub(crate) struct Search {
     /// The most matches in the answer; all matches are counted.
     pub(crate) limit: usize,
 }
+
+/// A call made on this thread, or one to wait for.
+pub(crate) type Called<R> = Joined<Result<R, Problem>>;
 
 /// Requests that wait for a shared call. Each keeps its permit until its answer, even if its client
 /// goes away.
@@ -55,16 +58,22 @@ impl Calls {
         }
     }
 
-    pub(crate) async fn search(&self, search: Search, permit: Permit) -> Result<NearDocuments, Problem> {
-        self.outage.answer(self.searches.join((search, permit))).await
+    /// Searches on this thread, or leaves the search to a thread that calls already.
+    pub(crate) fn search(&self, search: Search, permit: Permit) -> Called<NearDocuments> {
+        self.searches.join((search, permit))
     }
 
-    pub(crate) async fn insert_if_new(
-        &self,
-        document: NewDocument,
-        permit: Permit,
-    ) -> Result<Insertion, Problem> {
-        self.outage.answer(self.insertions.join((document, permit))).await
+    /// Inserts as [`search`](Self::search) searches.
+    pub(crate) fn insert_if_new(&self, document: NewDocument, permit: Permit) -> Called<Insertion> {
+        self.insertions.join((document, permit))
+    }
+
+    /// Waits for the answer of a call.
+    pub(crate) async fn answer<R>(&self, called: Called<R>) -> Result<R, Problem> {
+        match called {
+            Joined::Answered(answer) => answer.unwrap_or_else(|| Err(Problem::internal())),
+            Joined::Waiting(answer) => self.outage.answer(answer).await,
+        }
     }
 }
 

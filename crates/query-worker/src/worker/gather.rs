@@ -30,12 +30,22 @@ pub(crate) struct Gather<T, R> {
     waiting: Mutex<Waiting<T, R>>,
 }
 
+/// The outcome of adding an item.
+pub(crate) enum Joined<R> {
+    /// This thread made a call for the item. `None` if the call gave no answer.
+    Answered(Option<R>),
+    /// Another thread calls. The answer arrives on the channel, which closes without one if the
+    /// call broke off.
+    Waiting(oneshot::Receiver<R>),
+}
+
 /// Recipient of an answer: the span of its request, and the channel.
 type Asker<R> = (Span, oneshot::Sender<R>);
 
 struct Waiting<T, R> {
+    /// Empty unless as many threads call as may.
     items: VecDeque<(T, Asker<R>)>,
-    /// Threads that make calls until no item waits.
+    /// Threads that make calls.
     n_callers: usize,
 }
 
@@ -49,23 +59,19 @@ impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
         Arc::new(Self { call: Box::new(call), n_calls_max, n_items_max, waiting })
     }
 
-    /// Adds `item` to one of the next calls; its answer arrives on the channel, which closes
-    /// without one if the call broke off. Does not block. Must be called within the runtime.
-    pub(crate) fn join(self: &Arc<Self>, item: T) -> oneshot::Receiver<R> {
-        let (sender, receiver) = oneshot::channel();
+    /// Calls for `item` on this thread, or adds the item to one of the next calls if as many are
+    /// under way as may be. Must be called on a blocking thread of the runtime.
+    pub(crate) fn join(self: &Arc<Self>, item: T) -> Joined<R> {
         let mut waiting = self.waiting();
-        waiting.items.push_back((item, (Span::current(), sender)));
-        let begins = waiting.n_callers < self.n_calls_max;
-        waiting.n_callers += usize::from(begins);
-        drop(waiting);
-        if begins {
-            let caller = Caller(Some(Arc::clone(self)));
-            task::spawn_blocking(move || {
-                caller.run();
-                engine::forget_long_texts();
-            });
+        if waiting.n_callers >= self.n_calls_max {
+            let (sender, receiver) = oneshot::channel();
+            waiting.items.push_back((item, (Span::current(), sender)));
+            return Joined::Waiting(receiver);
         }
-        receiver
+        waiting.n_callers += 1;
+        drop(waiting);
+        let _caller = Caller(Arc::clone(self));
+        Joined::Answered((self.call)(vec![item]).pop())
     }
 
     fn call_until_nothing_waits(&self) {
@@ -101,11 +107,31 @@ impl<T, R> Gather<T, R> {
     }
 }
 
-/// A thread that makes calls. It is counted before the thread starts, and no longer if the system
-/// starts none: otherwise items would wait for the missing thread for ever.
-struct Caller<T, R>(Option<Arc<Gather<T, R>>>);
+/// A thread that has called for its own item. Dropped, even by a panic of the call, it hands the
+/// items that wait to a thread of their own, because its request is to be answered.
+struct Caller<T: Send + 'static, R: Send + 'static>(Arc<Gather<T, R>>);
 
-impl<T: Send + 'static, R: Send + 'static> Caller<T, R> {
+impl<T: Send + 'static, R: Send + 'static> Drop for Caller<T, R> {
+    fn drop(&mut self) {
+        let mut waiting = self.0.waiting();
+        if waiting.items.is_empty() {
+            waiting.n_callers -= 1;
+            return;
+        }
+        drop(waiting);
+        let successor = Successor(Some(Arc::clone(&self.0)));
+        task::spawn_blocking(move || {
+            successor.run();
+            engine::forget_long_texts();
+        });
+    }
+}
+
+/// A thread that calls for the items of others. It is counted before the thread starts, and no
+/// longer if the system starts none: otherwise items would wait for the missing thread for ever.
+struct Successor<T, R>(Option<Arc<Gather<T, R>>>);
+
+impl<T: Send + 'static, R: Send + 'static> Successor<T, R> {
     fn run(mut self) {
         if let Some(gather) = self.0.take() {
             gather.call_until_nothing_waits();
@@ -113,7 +139,7 @@ impl<T: Send + 'static, R: Send + 'static> Caller<T, R> {
     }
 }
 
-impl<T, R> Drop for Caller<T, R> {
+impl<T, R> Drop for Successor<T, R> {
     fn drop(&mut self) {
         if let Some(gather) = self.0.take() {
             gather.waiting().n_callers -= 1;
@@ -124,6 +150,7 @@ impl<T, R> Drop for Caller<T, R> {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
+    use std::thread;
 
     use tokio::runtime::{Builder, Runtime};
 
@@ -131,6 +158,15 @@ mod tests {
 
     fn runtime() -> Runtime {
         Builder::new_multi_thread().worker_threads(2).build().unwrap()
+    }
+
+    /// Joins as a request does: on a blocking thread.
+    async fn answer<T: Send + 'static, R: Send + 'static>(gather: &Arc<Gather<T, R>>, item: T) -> Option<R> {
+        let gather = Arc::clone(gather);
+        match task::spawn_blocking(move || gather.join(item)).await.ok()? {
+            Joined::Answered(answer) => answer,
+            Joined::Waiting(answer) => answer.await.ok(),
+        }
     }
 
     #[test]
@@ -141,12 +177,25 @@ mod tests {
                 items.into_iter().map(|item| item * 2).collect()
             });
             runtime().block_on(async {
-                let joined: Vec<_> = (0..1_000).map(|item| (item, gather.join(item))).collect();
-                for (item, answer) in joined {
-                    assert_eq!(answer.await, Ok(item * 2));
+                let asked = (0..1_000).map(|item| {
+                    let gather = Arc::clone(&gather);
+                    (item, tokio::spawn(async move { answer(&gather, item).await }))
+                });
+                for (item, answer) in asked.collect::<Vec<_>>() {
+                    assert_eq!(answer.await.unwrap(), Some(item * 2));
                 }
             });
+            assert_eq!(gather.waiting().items.len(), 0);
         }
+    }
+
+    #[test]
+    fn an_item_alone_is_called_for_on_its_own_thread() {
+        let gather =
+            Gather::new(1, 100, |items: Vec<()>| items.iter().map(|()| thread::current().id()).collect());
+        // No runtime is here, so no other thread can be asked.
+        assert!(matches!(gather.join(()), Joined::Answered(Some(id)) if id == thread::current().id()));
+        assert_eq!(gather.waiting().n_callers, 0);
     }
 
     #[test]
@@ -160,29 +209,31 @@ mod tests {
             items
         });
         let runtime = runtime();
-        let _entered = runtime.enter();
-        let first = gather.join(0);
+        let first = {
+            let gather = Arc::clone(&gather);
+            runtime.spawn(async move { answer(&gather, 0).await })
+        };
         assert_eq!(begun.recv(), Ok(1));
         let later: Vec<_> = (1..=50).map(|item| gather.join(item)).collect();
         go_on.send(()).unwrap();
+        // The first is answered, whatever becomes of the others.
+        assert_eq!(runtime.block_on(first).unwrap(), Some(0));
         assert_eq!(begun.recv(), Ok(50));
         go_on.send(()).unwrap();
-        assert_eq!(first.blocking_recv(), Ok(0));
-        for (item, answer) in (1..).zip(later) {
+        for (item, joined) in (1..).zip(later) {
+            let Joined::Waiting(answer) = joined else { panic!("two calls at once") };
             assert_eq!(answer.blocking_recv(), Ok(item));
         }
     }
 
     /// Regression: the caller stayed counted without a thread, so no call was ever made again.
-    /// Outside of a runtime no thread starts.
     #[test]
-    fn a_caller_that_gets_no_thread() {
+    fn a_successor_that_gets_no_thread() {
         let gather = Gather::new(1, 1, |items: Vec<u32>| items);
-        assert!(catch_unwind(AssertUnwindSafe(|| gather.join(1))).is_err());
+        gather.waiting().n_callers += 1;
+        drop(Successor(Some(Arc::clone(&gather))));
         assert_eq!(gather.waiting().n_callers, 0);
-        let runtime = runtime();
-        let _entered = runtime.enter();
-        assert_eq!(gather.join(2).blocking_recv(), Ok(2));
+        assert!(matches!(gather.join(2), Joined::Answered(Some(2))));
     }
 
     #[test]
@@ -191,9 +242,21 @@ mod tests {
             assert!(items[0] % 10 != 3, "on purpose");
             items
         });
-        let runtime = runtime();
-        let _entered = runtime.enter();
-        let answers = [3, 4, 13, 5].map(|item| gather.join(item)).map(|answer| answer.blocking_recv().ok());
-        assert_eq!(answers, [None, Some(4), None, Some(5)]);
+        runtime().block_on(async {
+            for (item, expected) in [(3, None), (4, Some(4)), (13, None), (5, Some(5))] {
+                assert_eq!(answer(&gather, item).await, expected);
+            }
+            // The same in calls for the items of others.
+            gather.waiting().n_callers += 1;
+            let waiting = [3, 4, 13, 5].map(|item| gather.join(item));
+            let caller = Caller(Arc::clone(&gather));
+            drop(caller);
+            let mut answers = Vec::new();
+            for joined in waiting {
+                let Joined::Waiting(answer) = joined else { panic!("more calls than may be") };
+                answers.push(answer.await.ok());
+            }
+            assert_eq!(answers, [None, Some(4), None, Some(5)]);
+        });
     }
 }

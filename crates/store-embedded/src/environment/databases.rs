@@ -6,8 +6,8 @@ use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env};
 use index::Error;
 
-use super::Failure;
-use crate::shared::METADATA_KEY;
+use super::METADATA_KEY;
+use crate::errors::Failure;
 use crate::turns::Turns;
 
 /// The names of the databases, unlike those in environments of other programs.

@@ -9,7 +9,8 @@ use heed::{RoTxn, RwTxn, WithTls};
 use index::Result;
 use rustix::fs::{FallocateFlags, fallocate};
 
-use super::{Failure, Opened};
+use super::Opened;
+use crate::errors::Failure;
 use crate::pages;
 use crate::turns::Turn;
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use index::testsuite::{self, Place};
 
-use super::super::shared::METADATA_KEY;
+use super::super::environment::METADATA_KEY;
 use super::*;
 
 #[test]

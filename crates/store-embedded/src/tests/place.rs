@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use heed::MdbError;
 
-use super::super::environment::Failure;
+use super::super::errors::Failure;
 use super::super::pages;
 use super::*;
 

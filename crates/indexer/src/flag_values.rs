@@ -9,26 +9,27 @@ use clap::builder::{
 };
 use engine::dedup::KnownIds;
 use minhash::Similarity;
+pub(crate) use program::flags::parse_similarity as similarity;
 
 use crate::clusters::Chains;
 use crate::output::{ResultsFormat, Role};
 
 /// The parser of an output path: it checks the name.
-pub(super) fn path_for(role: Role) -> impl TypedValueParser<Value = PathBuf> {
+pub(crate) fn path_for(role: Role) -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(move |path| role.of(&path).map(|_| path))
 }
 
 /// The parser of `--contained`: a share of .5 or more.
-pub(super) fn contained() -> impl TypedValueParser<Value = Similarity> {
+pub(crate) fn contained() -> impl TypedValueParser<Value = Similarity> {
     StringValueParser::new().try_map(|text| {
-        let share = program::flags::parse_similarity(&text)?;
+        let share = similarity(&text)?;
         let least = Similarity::clamped(0.5);
         if share >= least { Ok(share) } else { Err("it is a share from .5 to 1, as in 0.9".to_owned()) }
     })
 }
 
 /// The parser of `--known-ids`.
-pub(super) fn known_ids() -> impl TypedValueParser<Value = KnownIds> {
+pub(crate) fn known_ids() -> impl TypedValueParser<Value = KnownIds> {
     let possible = |(known_ids, name)| {
         PossibleValue::new(name).help(match known_ids {
             KnownIds::Keep => {
@@ -46,6 +47,21 @@ pub(super) fn known_ids() -> impl TypedValueParser<Value = KnownIds> {
         })
     };
     PossibleValuesParser::new(KnownIds::ALL.map(possible)).try_map(|name| name.parse::<KnownIds>())
+}
+
+/// The parser of `--results-format` of pairs, whose columns its help names.
+pub(crate) fn pairs_format() -> impl TypedValueParser<Value = ResultsFormat> {
+    let possible = |format: ResultsFormat| {
+        PossibleValue::new(format.suffix()).help(match format {
+            ResultsFormat::Jsonl => "JSON Lines",
+            ResultsFormat::JsonlGz => "The same, packed with gzip",
+            ResultsFormat::JsonlZst => "The same, packed with zstd",
+            ResultsFormat::Parquet => "Parquet: a and b are text, similarity a float, distance an integer",
+        })
+    };
+    let of_name = |name: String| ResultsFormat::ALL.into_iter().find(|format| format.suffix() == name);
+    PossibleValuesParser::new(ResultsFormat::ALL.map(possible))
+        .try_map(move |name| of_name(name).ok_or("it is one of those that are listed"))
 }
 
 impl ValueEnum for ResultsFormat {

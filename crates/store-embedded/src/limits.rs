@@ -1,0 +1,53 @@
+//! The limits of a store and of its environment.
+
+use std::time::Duration;
+
+use index::backend::SWEPT_MIN;
+
+/// The most running threads that have read, in all processes together. Each keeps its place in
+/// LMDB's table of readers, so it takes the table's lock once, not in every call.
+pub(super) const READERS_MAX: u32 = 4096;
+
+/// The changes applied to the tables in one step: some milliseconds, for which searches wait and a
+/// snapshot is held.
+const FOLLOW_STEP: u64 = 16_384;
+
+/// The time a call waits for its turn to write while others commit nothing, by default.
+pub(super) const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The greatest file whose pages are all checked when it is opened, which takes a third of a second
+/// at most. Of a larger file only pages with keys are checked then, and all pages before a call
+/// that reads all records.
+pub(super) const LOOKED_THROUGH_MAX: u64 = 1 << 30;
+
+/// The limits of a store, which the tests set lower.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    /// The map of a new environment; it doubles when it is full. Address space, not disk or memory.
+    pub(super) map_bytes: usize,
+    /// The most removals kept for followers: some 40 MB. Below it there is one for each document,
+    pub(super) removals_kept_max: u64,
+    /// or this number where there are fewer documents.
+    pub(super) removals_kept_min: u64,
+    pub(super) follow_step: u64,
+    /// The least bound on expired documents swept by one write.
+    pub(super) swept_min: usize,
+    /// The time a call waits for its turn.
+    pub(super) patience: Duration,
+    /// The file up to which opening looks at every page.
+    pub(super) looked_through_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            map_bytes: 64 << 20,
+            removals_kept_max: 1_000_000,
+            removals_kept_min: 1_000,
+            follow_step: FOLLOW_STEP,
+            swept_min: SWEPT_MIN,
+            patience: PATIENCE,
+            looked_through_max: LOOKED_THROUGH_MAX,
+        }
+    }
+}
