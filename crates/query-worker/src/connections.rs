@@ -3,13 +3,13 @@
 //! `axum::serve` waits for any number of clients without limit; this module replaces it.
 //! [`crate::api`] bounds a request once its head is complete.
 //!
-//! hyper-util has an orderly stop (`GracefulShutdown`), which counts open connections, as three lines
+//! hyper-util has an orderly stop (`GracefulShutdown`): it counts open connections, as three lines
 //! do here (`closed`), and calls hyper's `graceful_shutdown` on each. hyper then closes at once a
-//! connection without a first byte and one with half a head after an answer, though a request may be
-//! on its way; here both have a moment for it. hyper bounds heads, and tower-http bounds requests
-//! behind the head. None of them bounds the time to read an answer (`timed`), closes an idle
-//! connection in favour of a new one (`seats`), or answers a problem where hyper refuses a head
-//! (`refusing`). These share the turns of the connection (`turns`) with the stop.
+//! connection without a first byte, and one with half a head after an answer, though a request may
+//! be on its way; here both have a moment for it. hyper bounds heads, tower-http requests behind
+//! the head. None of them bounds the time to read an answer (`timed`), closes an idle connection
+//! in favour of a new one (`seats`), or answers a problem where hyper refuses a head (`refusing`).
+//! These share the turns of the connection (`turns`) with the stop.
 
 mod bodies;
 mod lobby;

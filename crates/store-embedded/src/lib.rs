@@ -49,7 +49,7 @@ pub use self::uri::EmbeddedUri;
 
 use self::environment::{METADATA_KEY, Opened};
 
-/// The time for which [`Store::ready`] waits for its turn to write: its callers want an answer soon.
+/// The time for which [`Store::ready`] waits for its turn to write: callers want an answer soon.
 const READY_PATIENCE: Duration = Duration::from_secs(3);
 
 impl Store for EmbeddedStore {
