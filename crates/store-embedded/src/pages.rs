@@ -250,8 +250,8 @@ pub(super) fn n_free_bytes(file: &File, txn_id: u64) -> Result<Option<u64>> {
     Ok(Some(n_free.saturating_mul(root.page_bytes)))
 }
 
-/// Reads the tree of free pages, of at most `n_pages_max` pages, and calls `visit` with the value of
-/// each transaction.
+/// Reads the tree of free pages, of at most `n_pages_max` pages, and calls `visit` with the value
+/// of each transaction.
 fn each_freed(
     file: &File,
     root: &Root,
