@@ -1,6 +1,7 @@
 //! Memory that may not grow further (`ulimit -d`): a run stops in order before it would be killed,
 //! and continues with more memory.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use crate::support::{limited, made_up_corpus, run};
@@ -49,4 +50,38 @@ fn pairs_and_clusters_stop_in_order_too() {
         }
     }
     assert!(ends.contains(&false) && ends.contains(&true), "{ends:?}");
+}
+
+/// What each thread takes is foreseen: sixteen at once would pass the limit between two looks.
+#[test]
+fn the_pairs_of_an_index_stop_in_order_and_go_on_with_more() {
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+    let [corpus, whole, pairs] = ["corpus.jsonl", "whole", "pairs"].map(at);
+    let store = format!("embedded:{}", at("index"));
+    fs::write(&corpus, made_up_corpus(6_000, 3)).unwrap();
+    run("indexer", ["index", "-q", "--profile", "minhash", "--store", &store, &corpus]).expect(0);
+    let args = |threads, output| {
+        ["pairs", "-q", "--threads", threads, "--parts", "64", "--store", &store, "--output", output]
+    };
+    run("indexer", args("16", &whole)).expect(0);
+    let files = |folder: &str| {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let parts = entries.filter(|path| path.extension().is_some_and(|suffix| suffix == "jsonl"));
+        let parts = parts.map(|path| (path.file_name().unwrap().to_owned(), fs::read(path).unwrap()));
+        parts.collect::<BTreeMap<_, _>>()
+    };
+    for kib in [36_000, 46_000, 54_000] {
+        let output = limited(&format!("-d {kib}"), "indexer", &args("16", &pairs)).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{kib} KiB: {output:?}");
+        for part in ["--threads", "stopped before memory runs out", "(ulimit -d)"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
+    // A quarter of the threads needs less.
+    let output = limited("-d 54000", "indexer", &args("4", &pairs)).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(files(&pairs).len(), 64);
+    assert!(files(&pairs) == files(&whole));
 }

@@ -62,6 +62,13 @@ impl MemoryLimits {
         self.0.iter().filter(|limit| limit.field != "VmSize:").map(|limit| limit.n_bytes).min()
     }
 
+    /// Returns the least limit that counts what is reserved, used or not: stacks of threads, and
+    /// what the allocator keeps. None of the container is such a limit.
+    #[must_use]
+    pub fn least_of_reserved(&self) -> Option<u64> {
+        self.0.iter().filter(|limit| limit.field != "RssAnon:").map(|limit| limit.n_bytes).min()
+    }
+
     /// Returns the present memory of this process, with the limit nearest to it; `None` without
     /// limits.
     #[must_use]
@@ -164,6 +171,7 @@ Max address space         unlimited            unlimited            bytes
         let container = Limit { n_bytes: 200_000_000, field: "RssAnon:", name: "the limit of the container" };
         let limits = MemoryLimits(vec![data, container]);
         assert_eq!(limits.least(), Some(200_000_000));
+        assert_eq!(limits.least_of_reserved(), Some(300_000_000));
         let with = |rss: u32| format!("Name:\tindexer\nVmData:\t 200000 kB\nRssAnon:\t {rss} kB\n");
         let used = limits.nearest_of(&with(80_000)).unwrap();
         assert_eq!(

@@ -38,6 +38,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::FromArgMatches;
 use index::TextKeeping;
+use program::MemoryLimits;
 use program::settings::Settings;
 use tokio::net::TcpListener;
 use tracing::{info, warn};
@@ -116,11 +117,7 @@ fn run(config: &Config) -> anyhow::Result<()> {
     let worker = Worker::open(config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        .max_blocking_threads(
-            (config.limits.requests_max + config.limits.batches_max) as usize
-                + worker::n_heavy_max()
-                + worker::BLOCKING_THREADS_MORE,
-        )
+        .max_blocking_threads(worker.limits().blocking_threads_max(&MemoryLimits::of_process()))
         .build()
         .context("failed to start the async runtime")?;
     let served = runtime.block_on(async {

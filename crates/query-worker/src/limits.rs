@@ -2,11 +2,16 @@
 //! and a default. A client that meets a bound is told its name. Bounds of a single module stay in
 //! that module.
 
+use std::thread;
 use std::time::Duration;
 
 use clap::Args;
 use program::MemoryLimits;
 
+/// Requests worked on at once.
+const REQUESTS_MAX: u32 = 64;
+/// The fewest requests worked on at once to which a limit on memory leads.
+const REQUESTS_LEAST: u64 = 4;
 /// Bytes of bodies, and of memory for work, at once.
 const BYTES_MAX: u32 = 256 << 20;
 /// Bytes of texts that were posted lately.
@@ -15,6 +20,19 @@ const RECENT_TEXTS_BYTES_MAX: usize = 64 << 20;
 /// Bodies, and work, each take by default at most one part of so many of a limit on the memory of
 /// the process. The allocator keeps freed memory, and threads have stacks.
 const PART_OF_LIMIT: u64 = 8;
+
+/// The most bytes of light work, which only the number of places for requests bounds.
+pub(crate) const LIGHT_BYTES_MAX: usize = 2 << 20;
+
+/// Bytes reserved for the stack of a thread.
+const STACK_BYTES: u64 = 2 << 20;
+
+/// Blocking threads beyond those of requests: for calls that requests share, the readiness check,
+/// and the store's status.
+const BLOCKING_THREADS_MORE: usize = 64;
+
+/// The fewest of these to which a limit on memory leads.
+const BLOCKING_THREADS_MORE_LEAST: usize = 8;
 
 /// The most connections at once that wait for an idle one to give way, or are being refused.
 /// Connections beyond them are closed without an answer.
@@ -31,8 +49,9 @@ pub(crate) const PROBES_MAX: usize = 16;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub struct Limits {
-    /// Requests worked on at once
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = count(), env = "PIGEONHOLE_REQUESTS_MAX")]
+    /// Requests worked on at once. By default fewer where the process may take less than 1 GiB of
+    /// memory
+    #[arg(long, value_name = "N", default_value_t = REQUESTS_MAX, value_parser = count(), env = "PIGEONHOLE_REQUESTS_MAX")]
     pub requests_max: u32,
     /// Requests that wait for a place; one more is answered 503
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(..=1_000_000), env = "PIGEONHOLE_QUEUE_MAX")]
@@ -89,6 +108,11 @@ pub struct Limits {
     pub answer_seconds_max: Duration,
 }
 
+/// Returns the number of heavy requests worked on at once, beside the places for requests.
+pub(crate) fn n_heavy_max() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Parses a count from 1 to 1,000,000.
 fn count() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=1_000_000)
@@ -104,8 +128,29 @@ impl Limits {
         }
     }
 
+    /// Returns the most blocking threads: one for each place, and some more. Where their stacks
+    /// would take more than a part of a limit, there are fewer, and work waits for one; those that
+    /// wait for memory themselves never take them all.
+    pub(crate) fn blocking_threads_max(&self, memory: &MemoryLimits) -> usize {
+        self.threads_within(memory.least_of_reserved())
+    }
+
+    fn threads_within(&self, n_bytes_max: Option<u64>) -> usize {
+        let others = self.batches_max as usize + n_heavy_max();
+        let n_max = self.requests_max as usize + others + BLOCKING_THREADS_MORE;
+        let n_fit =
+            n_bytes_max.map(|n| usize::try_from(n / PART_OF_LIMIT / STACK_BYTES).unwrap_or(usize::MAX));
+        n_fit.map_or(n_max, |n| n.clamp(others + BLOCKING_THREADS_MORE_LEAST, n_max))
+    }
+
     fn within_bytes(mut self, n_bytes_max: u64) -> Self {
-        let part = u32::try_from(n_bytes_max / PART_OF_LIMIT).unwrap_or(u32::MAX);
+        let part = n_bytes_max / PART_OF_LIMIT;
+        if self.requests_max == REQUESTS_MAX {
+            // One part for the light work of all of them, and one for their stacks.
+            let n = part / (LIGHT_BYTES_MAX as u64).max(STACK_BYTES);
+            self.requests_max = n.clamp(REQUESTS_LEAST, REQUESTS_MAX.into()) as u32;
+        }
+        let part = u32::try_from(part).unwrap_or(u32::MAX);
         for bytes_max in [&mut self.bodies_bytes_max, &mut self.work_bytes_max] {
             if *bytes_max == BYTES_MAX {
                 // A body has room still.
@@ -153,5 +198,20 @@ mod tests {
         assert_eq!(within(&[], 512 << 20), [64, 64, 32]);
         assert_eq!(within(&[], 16 << 20), [8, 8, 1]);
         assert_eq!(within(&["--work-bytes-max", "400000000"], 512 << 20), [64, 381, 32]);
+        let n_requests = |args: &[&str], n_bytes_max| {
+            Given::parse_from([&["worker"], args].concat()).limits.within_bytes(n_bytes_max).requests_max
+        };
+        assert_eq!([4 << 30, 1 << 30, 512 << 20, 1 << 20].map(|n| n_requests(&[], n)), [64, 64, 32, 4]);
+        assert_eq!(n_requests(&["--requests-max", "100"], 512 << 20), 100);
+    }
+
+    #[test]
+    fn stacks_of_threads_take_a_part() {
+        let limits = Given::parse_from(["worker", "--batches-max", "3"]).limits;
+        let (least, most) = (3 + n_heavy_max() + 8, 64 + 3 + n_heavy_max() + 64);
+        assert_eq!(limits.threads_within(None), most);
+        assert_eq!(limits.threads_within(Some(1 << 40)), most);
+        assert_eq!(limits.threads_within(Some(512 << 20)), 32.max(least));
+        assert_eq!(limits.threads_within(Some(1 << 20)), least);
     }
 }

@@ -266,6 +266,10 @@ impl Now<'_> {
                 ConstGauge::new(n_bytes),
             );
         }
+        if let Some(n_bytes) = status.n_free_bytes {
+            let help = "What of the store's files is free or kept for a reader that stands still";
+            registry.register_with_unit("store_free", help, Unit::Bytes, ConstGauge::new(n_bytes));
+        }
         if let Some(n_bytes) = status.n_table_bytes {
             let help = "The search tables in memory";
             registry.register_with_unit("store_tables", help, Unit::Bytes, ConstGauge::new(n_bytes));
@@ -326,8 +330,15 @@ mod tests {
         metrics.store_called("near", Duration::from_millis(1), Some(ErrorKind::Busy));
         let (n, claims) = (Some(1), Some(ClaimCounts::default()));
         let connections = Some(ConnectionCounts::default());
-        let status =
-            Status { n_documents: n, n_disk_bytes: n, n_table_bytes: n, claims, connections, n_bounded: n };
+        let status = Status {
+            n_documents: n,
+            n_disk_bytes: n,
+            n_free_bytes: n,
+            n_table_bytes: n,
+            claims,
+            connections,
+            n_bounded: n,
+        };
         let taken = Taken { n_requests: 1, n_waiting: 1, n_batches: 1, n_body_bytes: 1 };
         let (n_log_lines_dropped, recent_texts) = (1, (1, 1));
         let now = Now {

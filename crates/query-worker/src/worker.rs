@@ -25,7 +25,7 @@ use tokio::task;
 use tracing::{Span, error};
 
 use self::admission::Admission;
-pub(crate) use self::admission::{Permit, is_heavy, n_heavy_max};
+pub(crate) use self::admission::{Permit, is_heavy};
 use self::calls::Calls;
 use self::measured::Measured;
 use self::recent::RecentTexts;
@@ -46,10 +46,6 @@ const WORK_TARGET: &str = "query_worker::server";
 
 /// Longest wait for the store's status, for the metrics and at the end of the process.
 pub(crate) const STATUS_WAIT_MAX: Duration = Duration::from_secs(1);
-
-/// Blocking threads beyond those of requests: for calls that requests share, the readiness check,
-/// and the store's status.
-pub(crate) const BLOCKING_THREADS_MORE: usize = 64;
 
 /// How long a request waits for a store that is away, unless the configuration says otherwise.
 const STORE_WAIT: Duration = Duration::from_secs(5);
@@ -132,7 +128,8 @@ impl Worker {
     pub fn open(config: &Config) -> anyhow::Result<Self> {
         let Asked { uri, options } = Self::asked(config)?;
         let place: StoreUri = uri.parse()?;
-        let mut limits = config.limits.clone().within(&MemoryLimits::of_process());
+        let memory = MemoryLimits::of_process();
+        let mut limits = config.limits.clone().within(&memory);
         limits.connections_max = handles::connections_max(config.limits.connections_max, &place)?;
         let metrics = Arc::new(Metrics::new());
         let measured =
@@ -146,7 +143,7 @@ impl Worker {
         })?;
         // The first query becomes as fast as later ones.
         engine.index().prepare().with_context(|| format!("failed to read index `{uri}`"))?;
-        Ok(Self { metrics, ..Self::over_waiting(engine, &place, limits, config.store_wait()) })
+        Ok(Self { metrics, ..Self::over_within(engine, &place, limits, memory, config.store_wait()) })
     }
 
     /// Returns the configured index, before it is opened or created.
@@ -167,11 +164,18 @@ impl Worker {
     /// Builds a worker over an open engine. The metrics do not count calls of its store.
     #[must_use]
     pub fn over(engine: Engine, store: &StoreUri, limits: Limits) -> Self {
-        Self::over_waiting(engine, store, limits, STORE_WAIT)
+        Self::over_within(engine, store, limits, MemoryLimits::of_process(), STORE_WAIT)
     }
 
-    /// The same, whose requests wait for a store that is away as long as `store_wait`.
-    fn over_waiting(engine: Engine, store: &StoreUri, limits: Limits, store_wait: Duration) -> Self {
+    /// The same within limits on memory, whose requests wait for a store that is away as long as
+    /// `store_wait`.
+    fn over_within(
+        engine: Engine,
+        store: &StoreUri,
+        limits: Limits,
+        memory: MemoryLimits,
+        store_wait: Duration,
+    ) -> Self {
         let engine = Arc::new(engine);
         Self {
             calls: Calls::new(&engine, store, store_wait),
@@ -179,7 +183,7 @@ impl Worker {
             store: store.public_name(),
             readiness: Arc::new(Semaphore::new(1)),
             checked: Mutex::default(),
-            admission: Admission::new(&limits),
+            admission: Admission::new(&limits, memory),
             recent_texts: RecentTexts::new(limits.recent_texts_bytes_max),
             limits,
             stage: watch::Sender::new(Stage::Serving),
@@ -275,14 +279,17 @@ impl Worker {
     /// Admits the work on texts of a request with a place, by the bytes of memory that it takes.
     ///
     /// # Errors
-    /// [`Problem::busy`] if too many requests wait.
+    /// [`Problem::busy`] if too many requests wait, or the process comes near a limit on memory.
     pub(crate) async fn admit_work(&self, permit: Permit, n_bytes: usize) -> Result<Permit, Problem> {
         self.admission.work(permit, n_bytes).await
     }
 
     /// Takes memory for the features of a text in a batch, which holds a place already. Blocks
     /// until the memory is free; `None` for light work.
-    pub(crate) fn memory_for(&self, text: &str) -> Option<OwnedSemaphorePermit> {
+    ///
+    /// # Errors
+    /// [`Problem::busy`] if the process comes near a limit on memory.
+    pub(crate) fn memory_for(&self, text: &str) -> Result<Option<OwnedSemaphorePermit>, Problem> {
         self.admission.memory(features_bytes(text))
     }
 

@@ -204,10 +204,13 @@ impl Store for EmbeddedStore {
             let n_stored = opened.log.len(&txn)?;
             Ok(n_stored - expiry::n_expired(opened, &txn, &live)?)
         })?;
+        // Without this figure the others hold as well.
+        let n_free_bytes = self.shared.environment.with(Opened::n_free_bytes).ok();
         let ram = self.shared.ram.read().map_err(|_| Error::poisoned())?;
         Ok(Status {
             n_documents: Some(n_documents),
             n_disk_bytes: Some(directory::data_bytes(self.shared.environment.directory())),
+            n_free_bytes,
             n_table_bytes: ram.as_ref().map(|ram| ram.tables.heap_bytes() as u64),
             n_bounded: Some(self.shared.bounded.get()),
             ..Status::default()

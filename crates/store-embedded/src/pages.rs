@@ -35,6 +35,8 @@ const ROOT_BYTES: u64 = (HEADER_BYTES + META_BYTES) as u64;
 const TREE_BYTES: usize = 48;
 /// `NODESIZE`.
 const NODE_BYTES: usize = 8;
+/// The bytes of a number of a page or a transaction.
+const NUMBER_BYTES: usize = 8;
 /// `P_INVALID`, the root of an empty tree.
 const NO_PAGE: u64 = u64::MAX;
 /// `CURSOR_STACK`: no tree of LMDB is deeper.
@@ -165,6 +167,11 @@ fn read_root(file: &File) -> Result<Option<Root>> {
     Ok(read_roots(file)?.map(|[first, second]| if second.txn_id > first.txn_id { second } else { first }))
 }
 
+/// Reads the root of a transaction; `None` if it is overwritten already.
+fn root_of(file: &File, txn_id: u64) -> Result<Option<Root>> {
+    Ok(read_roots(file)?.into_iter().flatten().find(|root| root.txn_id == txn_id))
+}
+
 /// Both roots.
 fn read_roots(file: &File) -> Result<Option<[Root; 2]>> {
     let n_bytes = file.metadata().map_err(unreadable)?.len();
@@ -210,6 +217,47 @@ fn read_root_at(file: &File, number: u64, at: u64) -> Result<Root> {
 /// pages, then their numbers.
 fn free_pages(file: &File, root: &Root, first: u64) -> Result<BTreeSet<u64>> {
     let mut found = BTreeSet::new();
+    each_freed(file, root, first, &mut |freed| {
+        let pages = match freed {
+            Value::Here(pages) => pages.to_vec(),
+            Value::Overflow { number, len } => read_overflow(file, number, len, root.page_bytes, first)?,
+        };
+        let mut pages = pages.chunks_exact(NUMBER_BYTES).map(NativeEndian::read_u64);
+        let n = pages.next().ok_or_else(not_lmdb)?;
+        let is_missing = |page: &u64| (first..=root.last_page).contains(page);
+        found.extend(pages.take(usize::try_from(n).map_err(|_| not_lmdb())?).filter(is_missing));
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Returns the bytes of the free pages in the snapshot of transaction `txn_id`, which a reader must
+/// hold. `None` if its root is overwritten already, because two transactions have ended since.
+pub(super) fn n_free_bytes(file: &File, txn_id: u64) -> Result<Option<u64>> {
+    let Some(root) = root_of(file, txn_id)? else { return Ok(None) };
+    let mut n_free: u64 = 0;
+    each_freed(file, &root, root.last_page, &mut |freed| {
+        let mut count = [0; NUMBER_BYTES];
+        match freed {
+            Value::Here(pages) => count.copy_from_slice(pages.get(..NUMBER_BYTES).ok_or_else(not_lmdb)?),
+            Value::Overflow { number, .. } => {
+                read_at(file, &mut count, number.saturating_mul(root.page_bytes) + HEADER_BYTES as u64)?;
+            }
+        }
+        n_free = n_free.saturating_add(NativeEndian::read_u64(&count));
+        Ok(())
+    })?;
+    Ok(Some(n_free.saturating_mul(root.page_bytes)))
+}
+
+/// Reads the tree of free pages, of at most `n_pages_max` pages, and calls `visit` with the value
+/// of each transaction.
+fn each_freed(
+    file: &File,
+    root: &Root,
+    n_pages_max: u64,
+    visit: &mut dyn FnMut(Value<'_>) -> Result<()>,
+) -> Result<()> {
     let mut n_read = 0;
     let mut to_read = Vec::new();
     if root.free.root != NO_PAGE {
@@ -218,26 +266,19 @@ fn free_pages(file: &File, root: &Root, first: u64) -> Result<BTreeSet<u64>> {
     while let Some((number, depth)) = to_read.pop() {
         n_read += 1;
         // No page is in a tree twice.
-        if depth > DEPTH_MAX || n_read > first {
+        if depth > DEPTH_MAX || n_read > n_pages_max {
             return Err(not_lmdb());
         }
         let page = Page::read(file, number, root.page_bytes)?;
         for node in page.nodes()? {
             if page.flags & BRANCH != 0 {
                 to_read.push((node.child(), depth + 1));
-                continue;
+            } else {
+                visit(node.value()?)?;
             }
-            let pages = match node.value()? {
-                Value::Here(pages) => pages.to_vec(),
-                Value::Overflow { number, len } => read_overflow(file, number, len, root.page_bytes, first)?,
-            };
-            let mut pages = pages.chunks_exact(8).map(NativeEndian::read_u64);
-            let n = pages.next().ok_or_else(not_lmdb)?;
-            let is_missing = |page: &u64| (first..=root.last_page).contains(page);
-            found.extend(pages.take(usize::try_from(n).map_err(|_| not_lmdb())?).filter(is_missing));
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 /// Reads a value in pages of its own, behind one header.

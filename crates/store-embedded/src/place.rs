@@ -31,7 +31,7 @@ pub(super) struct Place {
     is_looked_through: AtomicBool,
 }
 
-/// The most snapshots taken for one check of the pages: two transactions that end meanwhile
+/// The most snapshots taken for one look at the pages: two transactions that end meanwhile
 /// overwrite the root of a snapshot.
 const LOOKS_MAX: usize = 64;
 
@@ -99,12 +99,24 @@ impl Place {
         if self.is_looked_through.load(Ordering::Acquire) {
             return Ok(());
         }
+        Self::look(env, |txn_id| pages::check(&self.data, txn_id, pages).map(|done| done.then_some(())))?;
+        self.is_looked_through.fetch_or(pages == Pages::All, Ordering::Release);
+        Ok(())
+    }
+
+    /// Returns the bytes of the file's free pages. For a thread without a transaction.
+    pub(super) fn n_free_bytes(&self, env: &Env) -> Result<u64, Failure> {
+        Self::look(env, |txn_id| pages::n_free_bytes(&self.data, txn_id))
+    }
+
+    /// Looks at the snapshot of a transaction, whose number `look` gets; at the next one where the
+    /// root of the first is overwritten before it is read.
+    fn look<T>(env: &Env, mut look: impl FnMut(u64) -> Result<Option<T>>) -> Result<T, Failure> {
         for _ in 0..LOOKS_MAX {
             // Its pages are not used again before it ends.
             let txn = env.read_txn()?;
-            if pages::check(&self.data, txn.id() as u64, pages)? {
-                self.is_looked_through.fetch_or(pages == Pages::All, Ordering::Release);
-                return Ok(());
+            if let Some(seen) = look(txn.id() as u64)? {
+                return Ok(seen);
             }
         }
         Err(pages::written_meanwhile().into())

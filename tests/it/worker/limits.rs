@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use serde_json::json;
 
 use super::{TEXT, is_problem, open_batch};
-use crate::support::Worker;
+use crate::support::{Worker, limited};
 
 #[test]
 fn a_text_that_is_too_long() {
@@ -57,6 +57,21 @@ fn what_a_text_grows_to_is_counted() {
     let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     let most_kb: u64 = most.trim().trim_end_matches(" kB").parse().unwrap();
     assert!(most_kb < 900 << 10, "{most_kb} kB");
+    assert_eq!(worker.post("/v1/query", &json!({ "text": TEXT })).0, 200);
+}
+
+/// Before, the allocator ended the process.
+#[test]
+fn work_that_would_take_more_memory_than_there_is() {
+    let args = ["--store", "memory:", "--listen", "127.0.0.1:0"];
+    let mut command = limited("-d 60000", "query-worker", &args);
+    // Each thread has a stack, on a machine of many cores too.
+    let worker = Worker::start_as(command.env("TOKIO_WORKER_THREADS", "2"));
+    let text: String = (0..80_000).map(|n| format!("ferry {n} ")).collect();
+    let sides = json!({ "a": { "text": text }, "b": { "text": format!("{text} leaves") } });
+    let (status, problem) = worker.post("/v1/compare", &sides);
+    assert!(problem["detail"].as_str().unwrap().contains("(ulimit -d)"), "{problem}");
+    is_problem((status, problem), 503, "busy");
     assert_eq!(worker.post("/v1/query", &json!({ "text": TEXT })).0, 200);
 }
 

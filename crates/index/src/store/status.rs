@@ -9,6 +9,9 @@ pub struct Status {
     pub n_documents: Option<u64>,
     /// The bytes of this store's files, where it has files.
     pub n_disk_bytes: Option<u64>,
+    /// The bytes of these files that hold nothing now, where the store writes them again: it does
+    /// once no reader has a snapshot in which they held something.
+    pub n_free_bytes: Option<u64>,
     /// The bytes of memory held by its search tables in this process, where it has some.
     pub n_table_bytes: Option<u64>,
     /// The number of searches of this process with more candidates than the rule judges, where the

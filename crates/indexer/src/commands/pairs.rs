@@ -40,6 +40,12 @@ const N_PARTS_SORTED: u32 = 16;
 /// while others work.
 const N_THREADS_IN_ORDER: usize = 8;
 
+/// Bytes of a thread at its start: its stack, a page of cells, and the documents looked up.
+const THREAD_BYTES: u64 = 4 << 20;
+
+/// Bytes by which each thread may grow between two checks.
+const STEP_BYTES: u64 = 1 << 20;
+
 /// Pause between two updates of the progress.
 const SHOW_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -149,8 +155,8 @@ pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
         None => n_cores,
     };
     let mut progress = PartsProgress::new(missing.len() as u64, flags.quiet);
-    let joining = Joining::new(CellJoin::new(&index, rule)?, &walk, &parts);
-    let joined = joining.run(&missing, n_threads, &mut progress)?;
+    let joining = Joining::new(CellJoin::new(&index, rule)?, &walk, &parts, n_threads.min(missing.len()));
+    let joined = joining.run(&missing, &mut progress)?;
     time += progress.elapsed();
     drop(progress);
     parts.tidy().with_context(|| format!("failed to tidy {}", output.display()))?;
@@ -166,27 +172,31 @@ struct Joining<'a> {
     /// Cells read so far, of all parts.
     n_cells: AtomicU64,
     memory: Watch,
+    n_threads: u64,
     /// True once a thread has failed.
     is_over: AtomicBool,
 }
 
 impl<'a> Joining<'a> {
-    fn new(join: CellJoin<'a>, walk: &'a Walk<'a>, parts: &'a Parts) -> Self {
+    fn new(join: CellJoin<'a>, walk: &'a Walk<'a>, parts: &'a Parts, n_threads: usize) -> Self {
         Self {
             join,
             walk,
             parts,
             n_cells: AtomicU64::new(0),
             memory: Watch::new(),
+            n_threads: n_threads as u64,
             is_over: AtomicBool::new(false),
         }
     }
 
-    fn run(&self, missing: &[u32], n_threads: usize, progress: &mut PartsProgress) -> anyhow::Result<Joined> {
+    fn run(&self, missing: &[u32], progress: &mut PartsProgress) -> anyhow::Result<Joined> {
+        let room = self.memory.check_step(self.n_threads * THREAD_BYTES);
+        room.with_context(|| format!("{} threads have no room; --threads takes fewer", self.n_threads))?;
         let queue = Mutex::new(missing.iter().copied());
         let (done, results) = crossbeam_channel::unbounded();
         thread::scope(|scope| {
-            for _ in 0..n_threads.min(missing.len()) {
+            for _ in 0..self.n_threads {
                 let (done, queue) = (done.clone(), &queue);
                 scope.spawn(move || {
                     let next = || queue.lock().ok()?.next().filter(|_| !self.is_over.load(Ordering::Relaxed));
@@ -225,7 +235,7 @@ impl<'a> Joining<'a> {
             let page = page?;
             self.n_cells.fetch_add(page.len() as u64, Ordering::Relaxed);
             ensure!(!self.is_over.load(Ordering::Relaxed), anyhow!("another part has failed"));
-            self.memory.check(false)?;
+            self.memory.check_step(self.n_threads * STEP_BYTES)?;
             Ok(page)
         });
         let joined = self.join.run(pages, &scratch, &mut |pair: NearPair<'_>| table.add(pair.into()))?;

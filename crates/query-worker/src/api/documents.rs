@@ -252,7 +252,7 @@ pub(super) async fn remove(
 fn insert_all(worker: &Worker, documents: Vec<NewDocument>) -> Vec<Result<(StatusCode, Inserted), Problem>> {
     let named: Vec<bool> = documents.iter().map(|document| document.id.is_some()).collect();
     let checked = documents.into_iter().map(|document| {
-        let _memory = worker.memory_for(&document.text);
+        let _memory = worker.memory_for(&document.text)?;
         check(worker, document)
     });
     let checked: Vec<_> = checked.collect();

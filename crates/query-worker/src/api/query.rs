@@ -193,7 +193,7 @@ fn search_for(worker: &Worker, query: Query) -> Result<Search, Problem> {
     let features = match what(worker, query)? {
         What::Fingerprint(fingerprint) => fingerprint.into(),
         What::Text(text) => {
-            let _memory = worker.memory_for(&text);
+            let _memory = worker.memory_for(&text)?;
             worker.features(&text).ok_or_else(Problem::no_features)?
         }
     };

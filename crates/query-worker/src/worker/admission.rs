@@ -2,21 +2,21 @@
 //! and answers. Work on long texts has places and memory of its own.
 
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
+use program::MemoryLimits;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::limits::Limits;
+use crate::limits::{LIGHT_BYTES_MAX, Limits, n_heavy_max};
 use crate::metrics::Taken;
 use crate::problem::Problem;
 
 /// Bytes of one piece, the unit in which memory is counted.
 const MEMORY_PIECE_BYTES: usize = 1 << 10;
 
-/// The most bytes of light work, which only the number of places for requests bounds.
-const LIGHT_BYTES_MAX: usize = 2 << 20;
+/// Divisor of the bytes that work may take at most: those that it takes at least.
+const LEAST_PART: usize = 4;
 
 /// Holdings of a request under way: its place, room for its body, and memory for its work.
 #[derive(Debug)]
@@ -61,10 +61,12 @@ pub(crate) struct Admission {
     /// One permit for each piece of memory for heavy work.
     memory: Arc<Semaphore>,
     n_pieces: usize,
+    /// The limits on the memory of the process.
+    within: MemoryLimits,
 }
 
 impl Admission {
-    pub(crate) fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(limits: &Limits, within: MemoryLimits) -> Self {
         let places = |n: u32| Arc::new(Semaphore::new(n as usize));
         let n_pieces = (limits.work_bytes_max as usize).div_ceil(MEMORY_PIECE_BYTES);
         Self {
@@ -77,6 +79,7 @@ impl Admission {
             heavy_queue: Semaphore::new(limits.queue_max as usize),
             memory: Arc::new(Semaphore::new(n_pieces)),
             n_pieces,
+            within,
         }
     }
 
@@ -131,14 +134,30 @@ impl Admission {
         let place = Arc::clone(&self.heavy).acquire_owned().await.map_err(|_| Problem::internal())?;
         let memory = Arc::clone(&self.memory).acquire_many_owned(self.pieces(n_bytes));
         let memory = memory.await.map_err(|_| Problem::internal())?;
+        self.check(n_bytes)?;
         Ok(Permit { _place: place, _room: room, _memory: Some(memory) })
     }
 
     /// Takes memory for work that holds a place already, as a batch does; blocks this thread until
     /// the memory is free. `None` for light work.
-    pub(crate) fn memory(&self, n_bytes: usize) -> Option<OwnedSemaphorePermit> {
+    pub(crate) fn memory(&self, n_bytes: usize) -> Result<Option<OwnedSemaphorePermit>, Problem> {
+        if !is_heavy(n_bytes) {
+            return Ok(None);
+        }
         let acquired = Arc::clone(&self.memory).acquire_many_owned(self.pieces(n_bytes));
-        is_heavy(n_bytes).then(|| Handle::current().block_on(acquired).ok()).flatten()
+        let acquired = Handle::current().block_on(acquired).map_err(|_| Problem::internal())?;
+        self.check(n_bytes)?;
+        Ok(Some(acquired))
+    }
+
+    /// Refuses heavy work that would bring the process near a limit on its memory, where the system
+    /// ends it. Of work of more bytes than may be taken at once, the least that it takes counts.
+    fn check(&self, n_bytes: usize) -> Result<(), Problem> {
+        let n_bytes = n_bytes.min(self.n_pieces * MEMORY_PIECE_BYTES).max(n_bytes / LEAST_PART);
+        let used = self.within.nearest().filter(|used| used.with_more(n_bytes as u64).is_near_limit());
+        used.map_or(Ok(()), |used| {
+            Err(Problem::busy(&format!("the work would take more memory than there is: {used}")))
+        })
     }
 
     /// Returns the number of pieces for `n_bytes`. Work that would take more than all takes all,
@@ -161,11 +180,6 @@ pub(crate) fn is_heavy(n_bytes: usize) -> bool {
     n_bytes > LIGHT_BYTES_MAX
 }
 
-/// Returns the number of heavy requests worked on at once, beside the places for requests.
-pub(crate) fn n_heavy_max() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -182,7 +196,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_queue_of_one() {
         let limits = Config::parse_from(["query-worker", "--requests-max", "1", "--queue-max", "1"]).limits;
-        let admission = Arc::new(Admission::new(&limits));
+        let admission = Arc::new(Admission::new(&limits, MemoryLimits::default()));
         let first = admission.request().await;
         let waiting = Arc::clone(&admission);
         let second = tokio::spawn(async move { waiting.request().await });
@@ -202,7 +216,7 @@ mod tests {
     #[tokio::test]
     async fn heavy_work_is_done_in_order_of_arrival() {
         let limits = Config::parse_from(["query-worker", "--requests-max", "1"]).limits;
-        let admission = Admission::new(&limits);
+        let admission = Admission::new(&limits, MemoryLimits::default());
         let heavy = async |n_bytes| admission.work(admission.request().await.unwrap(), n_bytes).await;
         // Work that would take more memory than there is takes all of it.
         let first = heavy(usize::MAX).await.unwrap();

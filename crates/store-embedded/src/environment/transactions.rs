@@ -77,6 +77,14 @@ impl Opened {
         }
     }
 
+    /// Returns the bytes of the file's free pages: the next writes use them before the file grows,
+    /// but for those that an older snapshot of any process may read. For a caller without a
+    /// transaction.
+    pub(crate) fn n_free_bytes(&self) -> Result<u64, Failure> {
+        self.place.check()?;
+        self.place.n_free_bytes(&self.env)
+    }
+
     fn write_txn_at<'a>(&'a self, turn: Turn<'a>) -> Result<Writing<'a>, Failure> {
         let n_bytes = self.place.check()?;
         // The snapshot of a killed reader keeps all pages freed since then from reuse, so the file

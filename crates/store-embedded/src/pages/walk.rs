@@ -12,8 +12,8 @@ use heed::byteorder::{ByteOrder, NativeEndian};
 use index::{Error, Result};
 
 use super::{
-    BIG, BRANCH, DEPTH_MAX, HEADER_BYTES, LEAF, META, NO_PAGE, NODE_BYTES, OVERFLOW, Root, TREE_BYTES, Tree,
-    read_at, read_roots,
+    BIG, BRANCH, DEPTH_MAX, HEADER_BYTES, LEAF, META, NO_PAGE, NODE_BYTES, NUMBER_BYTES, OVERFLOW, Root,
+    TREE_BYTES, Tree, read_at, root_of,
 };
 
 /// `P_LEAF2` and `P_SUBP` of `mp_flags`: pages of databases with several values to a key. The store
@@ -21,8 +21,6 @@ use super::{
 const OF_DUPLICATES: u16 = 0x20 | 0x40;
 /// `F_SUBDATA` of `mn_flags`: the value is the root of a database.
 const DATABASE: u16 = 0x02;
-/// The bytes of a number of a page or a transaction.
-const NUMBER_BYTES: usize = 8;
 
 /// The pages of the databases that a walk reads. It always reads all pages of the trees of free
 /// pages and of database names.
@@ -40,9 +38,7 @@ pub(crate) enum Pages {
 /// # Errors
 /// `Corrupt` with the number of the first unsound page.
 pub(crate) fn check(file: &File, txn_id: u64, pages: Pages) -> Result<bool> {
-    let Some(root) = read_roots(file)?.into_iter().flatten().find(|root| root.txn_id == txn_id) else {
-        return Ok(false);
-    };
+    let Some(root) = root_of(file, txn_id)? else { return Ok(false) };
     let mut walk = Walk { file, root, n_read: 0, bytes: vec![0; root.page_bytes as usize] };
     walk.tree(root.free, Pages::All, &mut |walk, node| walk.free_pages(node))?;
     let mut databases = Vec::new();

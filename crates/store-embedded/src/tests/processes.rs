@@ -231,6 +231,33 @@ fn a_reader_that_was_killed_does_not_make_the_file_grow() {
     }
 }
 
+/// Replaced pages stay out of use while another process holds an older snapshot, and the status
+/// counts them.
+#[test]
+fn a_reader_that_stands_still_shows_in_the_free_bytes() {
+    let directory = directory();
+    let store = open(directory.path());
+    let all = documents(0..200);
+    let ids: Vec<_> = all.iter().map(|document| document.id.clone()).collect();
+    let free_after_writes = || {
+        for _ in 0..20 {
+            store.insert(&all).unwrap();
+            store.remove(&ids).unwrap();
+        }
+        store.status().unwrap().n_free_bytes.unwrap()
+    };
+    let level = [free_after_writes(), free_after_writes(), free_after_writes()];
+    assert!(level[2] < 2 * level[0], "{level:?}");
+    let mut reader = Other::start("reader", directory.path());
+    assert_eq!(reader.hear().as_deref(), Some("reading"));
+    let pinned = [free_after_writes(), free_after_writes()];
+    assert!(pinned[0] > 2 * level[2] && pinned[1] > pinned[0] + level[2], "{pinned:?} after {level:?}");
+    reader.finish();
+    // What was pinned is written again.
+    let after = free_after_writes();
+    assert!(after < pinned[1] + level[2], "{after} after {pinned:?}");
+}
+
 /// A killed writer leaves every acknowledged call, and all or nothing of the call under way.
 #[test]
 fn kill_9_at_any_moment() {
