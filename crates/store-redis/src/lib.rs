@@ -21,7 +21,7 @@ mod told;
 mod uri;
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use index::backend::Horizon;
 use index::backend::Known;
@@ -34,7 +34,7 @@ use index::{
 use self::answers::{Written, unexpected};
 use self::layout::{Keys, decode_id, decode_record};
 use self::scripts::{Begun, New, Scripts};
-use self::server::{Server, Waits};
+use self::server::{Server, Wait, Waits};
 /// Runs the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -45,8 +45,8 @@ pub use self::uri::RedisUri;
 /// The first byte of this store's cursors, before the last id of the page. No id begins with it.
 const CURSOR_MARK: u8 = 2;
 
-/// The longest wait for a server that is away in the writes of a check for readiness.
-const READY_WAIT_MAX: Duration = Duration::from_secs(1);
+/// The longest wait of a check for readiness for a server that is away, or hangs.
+const READY_WAIT_MAX: Duration = Duration::from_secs(3);
 
 /// A store in Redis.
 ///
@@ -109,24 +109,24 @@ impl RedisStore {
     fn known(&self) -> Result<&Metadata> {
         match self.known.metadata() {
             Some(metadata) => Ok(metadata),
-            None => self.check(),
+            None => self.check(Wait::Patient),
         }
     }
 
     /// Returns the metadata, if the index stored now is the one first seen.
-    fn check(&self) -> Result<&Metadata> {
-        self.known.check(self.stored()?.as_deref())
+    fn check(&self, wait: Wait) -> Result<&Metadata> {
+        self.known.check(self.stored(wait)?.as_deref())
     }
 
     /// Reads the metadata record.
-    fn stored(&self) -> Result<Option<Vec<u8>>> {
-        self.server.read(redis::cmd("GET").arg(&self.keys.metadata))
+    fn stored(&self, wait: Wait) -> Result<Option<Vec<u8>>> {
+        self.server.read_within(wait, redis::cmd("GET").arg(&self.keys.metadata))
     }
 
     /// The beginning of a call of a script: the server, the keys, the index and the horizon.
     fn begun(&self) -> Result<Begun<'_>> {
         let horizon = self.horizon()?;
-        Ok(Begun { server: &self.server, keys: &self.keys, known: &self.known, horizon })
+        Ok(Begun { server: &self.server, keys: &self.keys, known: &self.known, horizon, wait: Wait::Patient })
     }
 
     /// The horizon of live documents.
@@ -149,8 +149,9 @@ impl RedisStore {
     }
 
     /// Calls the script that inserts, without a document.
-    fn insert_none(&self) -> Result<()> {
-        self.scripts.insert(&self.begun()?, self.known()?, &[], None, &self.clock).map(|_| ())
+    fn insert_none(&self, wait: Wait) -> Result<()> {
+        let begun = Begun { wait, ..self.begun()? };
+        self.scripts.insert(&begun, self.known()?, &[], None, &self.clock).map(|_| ())
     }
 
     fn insert_within(&self, documents: &[Document], if_new: Option<&Rule>) -> Result<Vec<Insertion>> {
@@ -198,7 +199,7 @@ impl RedisStore {
 
 impl Store for RedisStore {
     fn metadata(&self) -> Result<Option<Metadata>> {
-        Ok(self.known.find_in(|| self.stored())?.cloned())
+        Ok(self.known.find_in(|| self.stored(Wait::Patient))?.cloned())
     }
 
     fn create(&self, metadata: &Metadata) -> Result<Metadata> {
@@ -214,14 +215,17 @@ impl Store for RedisStore {
     }
 
     fn prepare(&self) -> Result<()> {
-        self.check().map(|_| ())
+        self.check(Wait::Patient).map(|_| ())
     }
 
     /// Checks also that the server takes writes: a full server, a replica, or one that cannot write
     /// its file answers reads all the same. Sends a write that writes nothing, and the script that
     /// inserts, without a document. The keys read by every insertion must be of their types.
+    ///
+    /// Waits for all of it together no longer than a moment, whatever the patience of the store.
     fn ready(&self) -> Result<()> {
-        self.check()?;
+        let wait = Wait::Until(Instant::now() + READY_WAIT_MAX);
+        self.check(wait)?;
         let mut set = redis::cmd("SET");
         set.arg(&self.keys.ready).arg("").arg("XX");
         let of_types = [
@@ -230,11 +234,11 @@ impl Store for RedisStore {
             ("GET", &self.keys.last_write),
             ("GET", &self.keys.writes),
         ];
-        self.server.run_within(READY_WAIT_MAX, |connection| {
+        self.server.run_within(wait, |connection| {
             set.exec(connection)?;
             of_types.iter().try_for_each(|(read, key)| redis::cmd(read).arg(key).exec(connection))
         })?;
-        self.insert_none()
+        self.insert_none(wait)
     }
 
     fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
@@ -328,7 +332,7 @@ impl Store for RedisStore {
             horizon => horizon?.expired_until_ms(),
         };
         // This read checks for dropped keys.
-        self.stored()?;
+        self.stored(Wait::Patient)?;
         let mut count = redis::pipe();
         count.atomic().get(&self.keys.metadata).zcard(&self.keys.ids);
         // Without a retention there are no times, and no time is as old as this.
