@@ -33,7 +33,8 @@ N_OLD = 1500
 N_VARIANTS = 3
 N_ASKING = 2
 N_POSTING = 4
-START_MAX_S = 400
+# A start that waits for a server that has died meanwhile is soon begun anew.
+START_MAX_S = 90
 # A post with all repetitions, and the way back from one fault, take less; else something hangs.
 HUNG_S = 180
 BACK_MAX_S = 300

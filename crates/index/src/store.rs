@@ -271,10 +271,10 @@ pub trait Store: Send + Sync {
         Ok(None)
     }
 
-    /// Returns a mark of all writes so far, by which [`has_written`](Self::has_written) recognises a
-    /// copy of the index made before. A store whose writes have no numbers counts its marks: if
-    /// `counts`, the store writes the next mark, else it returns the last one, so no read asks for
-    /// a right to write. `None` in a store without marks, or before the first.
+    /// Returns a mark of all writes so far, by which [`has_written`](Self::has_written) recognises
+    /// a copy of the index made before. A store whose writes have no numbers counts its marks: if
+    /// `counts`, the store writes the next mark, else it returns the last one, and a reader needs
+    /// no right to write. `None` in a store without marks, or before the first.
     ///
     /// # Errors
     /// Those of a read, and if `counts` of a write.

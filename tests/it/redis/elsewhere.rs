@@ -101,20 +101,16 @@ fn a_cluster_that_is_down() {
     let bus = bus.to_string();
     let Some(redis) = Redis::start(&["--cluster-enabled", "yes", "--cluster-port", &bus]) else { return };
     let url = redis.url("cluster");
-    let is_up =
-        |expected: &str| redis.cli(&["cluster", "info"]).contains(&format!("cluster_state:{expected}"));
+    let is = |state: &str| redis.cli(&["cluster", "info"]).contains(&format!("cluster_state:{state}"));
     let serve = |command: &str| redis.cli(&["cluster", command, "0", "16383"]);
     serve("addslotsrange");
-    until(|| is_up("ok"));
+    until(|| is("ok"));
     let worker = Worker::start(&url, &["--store-wait-seconds", "1"]);
     let insert = |text: &str| worker.post("/v1/documents", &json!({ "text": text }));
     assert_eq!(insert(TEXT).0, 201);
     serve("delslotsrange");
-    until(|| is_up("fail"));
-    let (status, refused) = insert(OTHER_TEXT);
-    let detail = refused["detail"].as_str().unwrap();
-    assert_eq!(status, 503, "{refused}");
-    assert!(detail.contains("a node of a cluster that is down"), "{refused}");
+    until(|| is("fail"));
+    assert_eq!(insert(OTHER_TEXT).0, 503);
     assert_eq!(worker.post("/v1/query", &json!({ "text": TEXT })).0, 503);
     assert_eq!(worker.get("/readyz").0, 503);
     let corpus = tempfile::NamedTempFile::new().unwrap();
