@@ -5,6 +5,7 @@ mod carried;
 mod cluster;
 mod direct;
 mod made_anew;
+mod put_back;
 mod schema;
 
 use std::collections::BTreeMap;

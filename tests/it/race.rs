@@ -10,6 +10,7 @@ mod posting;
 mod runs;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::StoreUri;
 use index::{
@@ -22,7 +23,7 @@ use self::churn::churn;
 use self::groups::{MAX_DISTANCE, Posting, chains, identical};
 use self::posting::{Race, agent, post, run};
 use crate::hbase::{create, each_page, url};
-use crate::support::{CLASSIC, Door, Random, Worker, hbase, redis};
+use crate::support::{CLASSIC, Door, Figures, Random, Worker, hbase, redis};
 
 /// The number of groups in a race, unless [`GROUPS`] is set; fewer of chains, which take long to
 /// make.
@@ -92,17 +93,21 @@ fn memory() {
 fn embedded() {
     let folder = tempfile::tempdir().unwrap();
     let place = |name: &str| format!("embedded:{}", folder.path().join(name).display());
-    races("embedded", n_groups(N_GROUPS), n_groups(N_CHAINS), &place);
-    churns(&place("churn"), N_CHURNED, 6);
+    let mut figures = Figures::default();
+    races("embedded", n_groups(N_GROUPS), n_groups(N_CHAINS), &place, &mut figures);
+    churns(&place("churn"), N_CHURNED, 6, &mut figures);
+    figures.end("workers killed in races, embedded");
 }
 
 #[test]
 fn in_redis() {
     let Some(redis) = redis() else { return };
     let place = |name: &str| redis.url(&format!("race-{name}"));
-    races("redis", n_groups(N_GROUPS), n_groups(N_CHAINS), &place);
-    churns(&place("churn"), N_CHURNED, 6);
-    counted_race("redis", n_groups(N_CHAINS), &place("counted"));
+    let mut figures = Figures::default();
+    races("redis", n_groups(N_GROUPS), n_groups(N_CHAINS), &place, &mut figures);
+    churns(&place("churn"), N_CHURNED, 6, &mut figures);
+    counted_race("redis", n_groups(N_CHAINS), &place("counted"), &mut figures);
+    figures.end("workers killed in races, Redis");
 }
 
 #[test]
@@ -111,23 +116,30 @@ fn in_hbase() {
     let names = ["identical", "killed", "chains", "churn", "lost"].map(|name| format!("race_{name}"));
     create(hbase, "create_races", &names.each_ref().map(|name| (name.as_str(), "5c2")));
     let place = |name: &str| url(hbase.gateway, &format!("race_{name}"));
-    races("hbase", n_groups(N_GROUPS_HBASE), n_groups(N_GROUPS_HBASE), &place);
+    let mut figures = Figures::default();
+    races("hbase", n_groups(N_GROUPS_HBASE), n_groups(N_GROUPS_HBASE), &place, &mut figures);
 
     // Every connection breaks repeatedly: no worker knows which compare-and-sets were done.
     let postings = chains(n_groups(N_GROUPS_HBASE), 8);
     let door = Door::open(hbase.gateway);
     let through_door = url(door.address, "race_lost");
-    let (race, claims) = among_workers(&through_door, &CLASSIC, &postings, &[], &|n_answers| {
+    let n_closed = AtomicU64::new(0);
+    let break_all = |n_answers: usize| {
         if n_answers % 20 == 0 {
             door.close();
             door.open_again();
+            n_closed.fetch_add(1, Ordering::Relaxed);
         }
-    });
+    };
+    let (race, claims) = figures.round(|| among_workers(&through_door, &CLASSIC, &postings, &[], &break_all));
     let n_kept = check(&postings, &race, &*open(&place("lost")));
+    figures.faults += n_closed.into_inner();
+    figures.acknowledged += n_kept as u64;
     assert!(claims[0] > 0.0, "the workers log what became of their claims");
     print("hbase", "answers lost", &postings, &race, n_kept, &claims);
 
-    churns(&place("churn"), N_CHURNED / 2, 6);
+    churns(&place("churn"), N_CHURNED / 2, 6, &mut figures);
+    figures.end("workers killed and answers lost in races, HBase");
     for name in ["identical", "killed", "chains", "lost", "churn"] {
         let mut states: BTreeMap<String, usize> = BTreeMap::new();
         each_page(hbase.gateway, &format!("race_{name}_docs"), |_, rows| {
@@ -144,7 +156,13 @@ fn in_hbase() {
 
 /// Runs three races, each in its own index: groups of one text; the same with killed workers;
 /// chains with killed workers.
-fn races(store: &str, n_groups: usize, n_chains: usize, place: &dyn Fn(&str) -> String) {
+fn races(
+    store: &str,
+    n_groups: usize,
+    n_chains: usize,
+    place: &dyn Fn(&str) -> String,
+    figures: &mut Figures,
+) {
     let mut random = Random(7);
     let mut kills = |n_answers: usize| -> Vec<_> {
         // At a random answer of each third, except the last few, after which a worker may be idle.
@@ -160,22 +178,44 @@ fn races(store: &str, n_groups: usize, n_chains: usize, place: &dyn Fn(&str) -> 
     ] {
         let place = place(name);
         let kills = if is_killed { kills(postings.len()) } else { Vec::new() };
-        let (race, claims) = among_workers(&place, &CLASSIC, &postings, &kills, &|_| {});
+        let (race, claims) = figures.round(|| among_workers(&place, &CLASSIC, &postings, &kills, &|_| {}));
         let n_kept = check(&postings, &race, &*open(&place));
         if name != "chains" {
             assert_eq!(n_kept, n_groups, "exactly one of each group");
         }
+        if !is_killed {
+            check_clean(&place);
+        }
+        figures.faults += kills.len() as u64;
+        figures.acknowledged += n_kept as u64;
         print(store, name, &postings, &race, n_kept, &claims);
     }
 }
 
+/// Checks that nothing is left to be mended, by a clock for which all traces of the race are old.
+fn check_clean(place: &str) {
+    let late = Clock::new(|| Clock::system().now().as_ms() + 60 * 60 * 1_000);
+    let store = place.parse::<StoreUri>().unwrap().open(Mode::MustExist, late, None).unwrap();
+    let mut findings = Vec::new();
+    let mut report = |examined| {
+        if let Examined::Found(finding) = examined {
+            findings.push(finding);
+        }
+    };
+    store.examine(false, &mut report).unwrap();
+    assert!(findings.is_empty(), "{findings:?}");
+}
+
 /// Runs a race in an index that stores texts: groups of one text, with killed workers.
-fn counted_race(store: &str, n_groups: usize, place: &str) {
+fn counted_race(store: &str, n_groups: usize, place: &str, figures: &mut Figures) {
     let postings = identical(n_groups, 9);
     let kills: Vec<_> = (0..N_KILLED).map(|victim| ((victim + 1) * postings.len() / 5, victim)).collect();
-    let (race, claims) = among_workers(place, &["--texts", "zstd"], &postings, &kills, &|_| {});
+    let (race, claims) =
+        figures.round(|| among_workers(place, &["--texts", "zstd"], &postings, &kills, &|_| {}));
     let opened = open(place);
     let n_kept = check(&postings, &race, &*opened);
+    figures.faults += kills.len() as u64;
+    figures.acknowledged += n_kept as u64;
     assert_eq!(n_kept, n_groups, "exactly one of each group");
     let answered = postings.iter().zip(&race.answers);
     let kept = answered.filter(|(_, (answer, _))| !matches!(answer, Insertion::Duplicate(_)));
@@ -221,14 +261,16 @@ fn among_workers(
 }
 
 /// Runs churns in one index: undisturbed, and with a killed worker.
-fn churns(place: &str, n: usize, seed: u64) {
+fn churns(place: &str, n: usize, seed: u64, figures: &mut Figures) {
     for (seed, is_killed) in [(seed, false), (seed + 1, true)] {
         let workers: Vec<_> = (0..N_WORKERS).map(|_| Worker::start(place, &CLASSIC)).collect();
-        churn(n, seed, &workers, &*open(place), &|n_done| {
+        let kill = |n_done: usize| {
             if is_killed && n_done == n / 2 {
                 workers[0].send_kill();
             }
-        });
+        };
+        figures.round(|| churn(n, seed, &workers, &*open(place), &kill));
+        figures.faults += u64::from(is_killed);
     }
 }
 

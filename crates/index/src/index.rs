@@ -326,6 +326,14 @@ impl Index {
         self.store.last_write()
     }
 
+    /// See [`Store::mark`].
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn mark(&self, counts: bool) -> Result<Option<WriteMark>> {
+        self.store.mark(counts)
+    }
+
     /// See [`Store::has_written`].
     ///
     /// # Errors

@@ -274,8 +274,19 @@ pub trait Store: Send + Sync {
         Ok(None)
     }
 
-    /// Returns true if `mark` is a past write of this store. A copy of the index made before the
-    /// write does not have it, also after later writes, as far as the records are there to tell.
+    /// Returns a mark of all writes so far, by which [`has_written`](Self::has_written) recognises
+    /// a copy of the index made before. A store whose writes have no numbers counts its marks: if
+    /// `counts`, the store writes the next mark, else it returns the last one, and a reader needs
+    /// no right to write. `None` in a store without marks, or before the first.
+    ///
+    /// # Errors
+    /// Those of a read, and if `counts` of a write.
+    fn mark(&self, _counts: bool) -> Result<Option<WriteMark>> {
+        self.last_write()
+    }
+
+    /// Returns true if `mark` is a past [mark](Self::mark) of this store. A copy of the index made
+    /// before does not have it, also after later writes, as far as the store can tell.
     ///
     /// # Errors
     /// Those of a read.
@@ -290,12 +301,13 @@ pub trait Store: Send + Sync {
     fn status(&self) -> Result<Status>;
 }
 
-/// The mark of one write, by which a copy of the index without the write is recognised.
+/// A mark of one write, by which a copy of the index without the write is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteMark {
     /// The number of the write: later writes have greater numbers.
     pub number: u64,
-    /// A checksum of the written data, where it tells apart two writes of the same number.
+    /// A checksum of the written data, or a number drawn for the mark, where it tells apart two
+    /// writes of the same number.
     pub checksum: Option<u32>,
 }
 

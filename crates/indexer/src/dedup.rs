@@ -80,7 +80,7 @@ impl Sink for Deduplication {
     }
 
     fn last_write(&self) -> index::Result<Option<WriteMark>> {
-        self.rule.engine.index().last_write()
+        self.rule.engine.index().mark(true)
     }
 
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {

@@ -199,7 +199,7 @@ impl Journal {
                 }
             );
         } else if !self.was_begun {
-            self.job.last_write = index.last_write().context(failed)?;
+            self.job.last_write = index.mark(true).context(failed)?;
         }
         Ok(())
     }

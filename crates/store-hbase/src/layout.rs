@@ -37,6 +37,9 @@ pub(crate) const METADATA_FAMILY: u8 = b'm';
 /// The column of the index's metadata.
 pub(crate) const METADATA_COLUMN: &[u8] = b"m:metadata";
 
+/// The column of the last mark of a job, which is only ever compared and set.
+pub(crate) const MARK_COLUMN: &[u8] = b"m:mark";
+
 /// The qualifier of a bulk load's mark, beside the metadata, before the timestamp of the load's
 /// cells.
 pub(crate) const LOAD_PREFIX: &str = "load.";
@@ -94,7 +97,7 @@ pub(crate) fn in_row(key: &[u8], error: Error) -> Error {
     Error::new(error.kind(), format!("failed to read the row {}", key.escape_ascii())).caused_by(error)
 }
 
-fn damaged(what: &str, bytes: &[u8], why: &str) -> Error {
+pub(crate) fn damaged(what: &str, bytes: &[u8], why: &str) -> Error {
     Error::corrupt(format!(
         "{what} {} {why}; somebody else has written to the table: delete it in the HBase shell",
         bytes.escape_ascii()

@@ -42,6 +42,7 @@ mod examine;
 mod fake;
 mod layout;
 mod loads;
+mod marks;
 mod meet;
 mod near;
 mod order;
@@ -86,7 +87,7 @@ use index::backend::{check_batch, check_documents, not_created, page_len};
 use index::{
     CellPage, Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata,
     NearDocuments, Neighbours, Page, Result, Rule, Segments, Selection, Sketch, SketchKind, Status, Store,
-    StoredDocument, Text, TextKeeping,
+    StoredDocument, Text, TextKeeping, WriteMark,
 };
 
 /// A store in HBase.
@@ -130,7 +131,7 @@ impl Access<'_> {
 /// The least wait for a reply: without patience a call is still made, once.
 const REPLY_MIN: Duration = Duration::from_secs(1);
 
-/// Draws a random number to identify one claim owner; no two owners draw the same.
+/// Draws a random number to identify one owner of claims, or one mark; no two draw the same.
 fn owner() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
@@ -286,6 +287,16 @@ impl Store for HbaseStore {
 
     fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
         examine::examine(&|| self.access(), mends, report)
+    }
+
+    fn mark(&self, counts: bool) -> Result<Option<WriteMark>> {
+        self.created()?;
+        if counts { marks::next(&*self.rows).map(Some) } else { marks::last(&*self.rows) }
+    }
+
+    fn has_written(&self, mark: &WriteMark) -> Result<bool> {
+        self.created()?;
+        marks::has(&*self.rows, mark)
     }
 
     /// HBase cannot count the rows of a table without reading them all; no count is given.

@@ -13,6 +13,7 @@ mod faults;
 mod ghosts;
 mod glance;
 mod made_anew;
+mod marks;
 mod outages;
 mod pool;
 mod swaps;

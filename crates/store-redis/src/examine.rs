@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use index::{Examined, Finding, FindingKind, Result, StoredDocument};
+use index::{Examined, Finding, FindingKind, Result, Store, StoredDocument};
 
 use super::layout::{decode_digest, decode_id, decode_text, decode_told, encode_record, is_foreign};
 use super::scripts::Listed;
@@ -21,7 +21,7 @@ const PAGE: usize = 1_000;
 pub(super) fn examine(store: &RedisStore, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
     let mut examination = Examination { store, mends, report, told: HashSet::new() };
     // The scripts check the identity of the index, but none is called if no key is listed.
-    store.check()?;
+    store.prepare()?;
     // Mending runs may leave runs without ids in buckets, so buckets come last.
     let keys = &store.keys;
     examination.scan(&keys.documents, Examination::documents)?;
@@ -30,7 +30,7 @@ pub(super) fn examine(store: &RedisStore, mends: bool, report: &mut dyn FnMut(Ex
     examination.scan(&keys.run_times, |this, runs| this.members("t", &this.store.keys.run_times, runs))?;
     examination.members("i", b"", vec![keys.ids.clone(), keys.times.clone()])?;
     examination.scan(&keys.buckets, |this, buckets| this.members("b", &this.store.keys.buckets, buckets))?;
-    store.check().map(|_| ())
+    store.prepare()
 }
 
 struct Examination<'a, 'r> {

@@ -22,7 +22,7 @@ mod told;
 mod uri;
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use index::backend::{check_batch, check_documents, page_len};
 use index::{
@@ -32,7 +32,7 @@ use index::{
 };
 
 use self::layout::decode_id;
-use self::server::CONNECTIONS_MAX;
+use self::server::{CONNECTIONS_MAX, Wait};
 
 /// Runs the examples of the README.
 #[cfg(doctest)]
@@ -45,12 +45,12 @@ pub use self::uri::RedisUri;
 /// The first byte of this store's cursors, before the last id of the page. No id begins with it.
 const CURSOR_MARK: u8 = 2;
 
-/// The longest wait for a server that is away in the writes of a check for readiness.
-const READY_WAIT_MAX: Duration = Duration::from_secs(1);
+/// The longest wait of a check for readiness for a server that is away, or hangs.
+const READY_WAIT_MAX: Duration = Duration::from_secs(3);
 
 impl Store for RedisStore {
     fn metadata(&self) -> Result<Option<Metadata>> {
-        Ok(self.known.find_in(|| self.stored())?.cloned())
+        Ok(self.known.find_in(|| self.stored(Wait::Patient))?.cloned())
     }
 
     fn create(&self, metadata: &Metadata) -> Result<Metadata> {
@@ -66,14 +66,17 @@ impl Store for RedisStore {
     }
 
     fn prepare(&self) -> Result<()> {
-        self.check().map(|_| ())
+        self.check(Wait::Patient).map(|_| ())
     }
 
     /// Checks also that the server takes writes: a full server, a replica, or one that cannot write
     /// its file answers reads all the same. Sends a write that writes nothing, and the script that
     /// inserts, without a document. The keys read by every insertion must be of their types.
+    ///
+    /// Waits for all of it together no longer than a moment, whatever the patience of the store.
     fn ready(&self) -> Result<()> {
-        self.check()?;
+        let wait = Wait::Until(Instant::now() + READY_WAIT_MAX);
+        self.check(wait)?;
         let mut set = redis::cmd("SET");
         set.arg(&self.keys.ready).arg("").arg("XX");
         let of_types = [
@@ -82,11 +85,11 @@ impl Store for RedisStore {
             ("GET", &self.keys.last_write),
             ("GET", &self.keys.writes),
         ];
-        self.server.run_within(READY_WAIT_MAX, |connection| {
+        self.server.run_within(wait, |connection| {
             set.exec(connection)?;
             of_types.iter().try_for_each(|(read, key)| redis::cmd(read).arg(key).exec(connection))
         })?;
-        self.insert_none()
+        self.insert_none(wait)
     }
 
     fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
@@ -166,7 +169,7 @@ impl Store for RedisStore {
         examine::examine(self, mends, report)
     }
 
-    fn last_write(&self) -> Result<Option<WriteMark>> {
+    fn mark(&self, _counts: bool) -> Result<Option<WriteMark>> {
         Ok(self.n_writes()?.map(|number| WriteMark { number, checksum: None }))
     }
 
@@ -180,7 +183,7 @@ impl Store for RedisStore {
             horizon => horizon?.expired_until_ms(),
         };
         // This read checks for dropped keys.
-        self.stored()?;
+        self.stored(Wait::Patient)?;
         let mut count = redis::pipe();
         count.atomic().get(&self.keys.metadata).zcard(&self.keys.ids);
         // Without a retention there are no times, and no time is as old as this.

@@ -8,6 +8,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use index::{Error, ErrorKind};
+use redis::{Cmd, Connection, RedisResult, Value};
 
 /// The text of `INFO` from a server.
 pub(super) struct Info<'a>(pub(super) &'a str);
@@ -82,6 +83,14 @@ impl Losses {
         // The value is replaced as a whole.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The replies to a command and to the query for news, sent together. The first missing reply ends
+/// the call: a pipeline of the library would wait as long for each of the others.
+pub(super) fn with_news(connection: &mut Connection, command: &Cmd) -> RedisResult<[Value; 2]> {
+    let news = redis::cmd("INFO").arg("stats").get_packed_command();
+    connection.send_packed_command(&[command.get_packed_command(), news].concat())?;
+    Ok([connection.recv_response()?, connection.recv_response()?])
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use redis::{FromRedisValue, Script, ScriptInvocation, Value};
 
 use super::answers::{Found, FoundAnswer, Look, LookAnswer, Written, from_value, unexpected};
 use super::layout::{Content, Keys, Packer, TextDigest, encode_query, encode_record, encode_rule};
-use super::server::Server;
+use super::server::{Server, Wait};
 
 /// The most documents or queries of one call,
 pub(super) const ITEMS_MAX: usize = 128;
@@ -49,6 +49,7 @@ pub(super) struct Begun<'a> {
     /// The index that must be there; no script is called before it was seen.
     pub(super) known: &'a Known,
     pub(super) horizon: Horizon,
+    pub(super) wait: Wait,
 }
 
 /// An entry for an examination: two names, and the number of the document's buckets.
@@ -252,7 +253,7 @@ impl Begun<'_> {
     }
 
     fn call<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<T> {
-        self.server.run_on(self.known, |connection| call.invoke(connection))
+        self.server.run_on(self.known, self.wait, |connection| call.invoke(connection))
     }
 }
 

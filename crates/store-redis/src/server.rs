@@ -17,7 +17,7 @@ use redis::{
 };
 
 use super::errors::{is_away, is_elsewhere, is_loading, may_pass, says};
-use super::losses::{Info, Losses, News};
+use super::losses::{Info, Losses, News, with_news};
 use super::uri::RedisUri;
 
 /// The most connections. More would wait for the server's one thread, not for us.
@@ -55,6 +55,15 @@ const LAST_TRY: Duration = Duration::from_millis(500);
 
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// The limit of a call's wait for a server that is away.
+#[derive(Clone, Copy)]
+pub(super) enum Wait {
+    /// The patience of the store. The first try has its usual times, for a busy server.
+    Patient,
+    /// A moment, for the first try as for all others.
+    Until(Instant),
+}
 
 /// One Redis server.
 pub(super) struct Server {
@@ -158,14 +167,15 @@ impl Server {
         self.waits.reply = self.waits.reply.min(patience.max(REPLY_MIN));
     }
 
-    /// As [`run`](Self::run), for a script, which first checks that the index exists and is the
-    /// same.
+    /// As [`run_within`](Self::run_within), for a script, which first checks that the index exists
+    /// and is the same.
     pub(super) fn run_on<T>(
         &self,
         known: &Known,
+        wait: Wait,
         mut work: impl FnMut(&mut Connection) -> RedisResult<T>,
     ) -> Result<T> {
-        self.run(|connection| match work(connection) {
+        self.run_within(wait, |connection| match work(connection) {
             Err(error) if says(&error, "NOINDEX") => Ok(Err(known.gone().caused_by(error))),
             Err(error) if says(&error, "REPLACED") => Ok(Err(known.replaced().caused_by(error))),
             done => done.map(Ok),
@@ -175,20 +185,20 @@ impl Server {
     /// Does `work` on a connection. Repeats the work if the server does not answer, so repeated
     /// work must be right.
     pub(super) fn run<T>(&self, work: impl FnMut(&mut Connection) -> RedisResult<T>) -> Result<T> {
-        self.run_within(self.waits.server, work)
+        self.run_within(Wait::Patient, work)
     }
 
-    /// As [`run`](Self::run), with the wait `wait_max` for a server that is away.
+    /// As [`run`](Self::run), with another limit of the wait.
     pub(super) fn run_within<T>(
         &self,
-        wait_max: Duration,
+        wait: Wait,
         mut work: impl FnMut(&mut Connection) -> RedisResult<T>,
     ) -> Result<T> {
         let begun = Instant::now();
         // The first repetition is at once: most often the server has closed a long idle connection.
         let mut pause = Duration::ZERO;
         loop {
-            let error = match self.attempt(begun, wait_max, &mut work) {
+            let error = match self.attempt(begun, wait, &mut work) {
                 Ok(done) => {
                     self.has_answered.store(true, Ordering::Relaxed);
                     self.away.is_back(&self.address);
@@ -199,8 +209,11 @@ impl Server {
             };
             let is_new = !self.has_answered.load(Ordering::Relaxed);
             let is_hopeless = is_away(&error) && is_new;
-            let wait_max = if is_new && is_loading(&error) { wait_max.max(LOADING_WAIT) } else { wait_max };
-            let left = wait_max.saturating_sub(begun.elapsed());
+            let until = match wait {
+                Wait::Patient if is_new && is_loading(&error) => begun + self.waits.server.max(LOADING_WAIT),
+                _ => self.until(begun, wait),
+            };
+            let left = until.saturating_duration_since(Instant::now());
             if !may_pass(&error) || is_hopeless || left.is_zero() {
                 return Err(self.explain(error));
             }
@@ -216,11 +229,11 @@ impl Server {
     fn attempt<T>(
         &self,
         begun: Instant,
-        wait_max: Duration,
+        wait: Wait,
         work: &mut impl FnMut(&mut Connection) -> RedisResult<T>,
     ) -> Result<T, Failure> {
-        let mut lease = self.take(begun + wait_max)?;
-        let waits = self.waits_after(begun.elapsed(), wait_max);
+        let mut lease = self.take(self.until(begun, wait))?;
+        let waits = self.waits_now(begun, wait);
         let mut connection = match lease.connection.take() {
             Some(connection) => connection,
             None => self.connect(waits)?,
@@ -250,13 +263,20 @@ impl Server {
         Ok(done?)
     }
 
-    /// The times for a try that begins after `waited`: no more than the rest of the wait. The first
-    /// try has its usual times, for a busy server.
-    fn waits_after(&self, waited: Duration, wait_max: Duration) -> Waits {
-        if waited < LAST_TRY {
+    /// Returns the end of the wait of a call.
+    fn until(&self, begun: Instant, wait: Wait) -> Instant {
+        match wait {
+            Wait::Patient => begun + self.waits.server,
+            Wait::Until(end) => end,
+        }
+    }
+
+    /// Returns the times for a try that begins now: no more than the rest of the wait.
+    fn waits_now(&self, begun: Instant, wait: Wait) -> Waits {
+        if matches!(wait, Wait::Patient) && begun.elapsed() < LAST_TRY {
             return self.waits;
         }
-        let left = wait_max.saturating_sub(waited).max(LAST_TRY);
+        let left = self.until(begun, wait).saturating_duration_since(Instant::now()).max(LAST_TRY);
         let Waits { connect, reply, server } = self.waits;
         Waits { connect: connect.min(left), reply: reply.min(left), server }
     }
@@ -341,7 +361,12 @@ impl Server {
 
     /// Reads by one command, as [`run`](Self::run), and checks in the same call for dropped keys.
     pub(super) fn read<T: FromRedisValue>(&self, command: &Cmd) -> Result<T> {
-        let (value, info): (T, Option<String>) = self.run(|connection| {
+        self.read_within(Wait::Patient, command)
+    }
+
+    /// As [`read`](Self::read), with another limit of the wait.
+    pub(super) fn read_within<T: FromRedisValue>(&self, wait: Wait, command: &Cmd) -> Result<T> {
+        let (value, info): (T, Option<String>) = self.run_within(wait, |connection| {
             if self.losses.n_known().is_none() {
                 return Ok((command.query(connection)?, None));
             }
@@ -370,12 +395,4 @@ impl Server {
             tracing::warn!(address = self.address, "{what}");
         }
     }
-}
-
-/// The replies to a command and to the query for news, sent together. The first missing reply ends
-/// the call: a pipeline of the library would wait as long for each of the others.
-fn with_news(connection: &mut Connection, command: &Cmd) -> RedisResult<[Value; 2]> {
-    let news = redis::cmd("INFO").arg("stats").get_packed_command();
-    connection.send_packed_command(&[command.get_packed_command(), news].concat())?;
-    Ok([connection.recv_response()?, connection.recv_response()?])
 }

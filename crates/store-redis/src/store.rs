@@ -15,7 +15,7 @@ use index::{
 use super::answers::{Written, unexpected};
 use super::layout::{Keys, decode_record};
 use super::scripts::{Begun, New, Scripts};
-use super::server::{Server, Waits};
+use super::server::{Server, Wait, Waits};
 use super::uri::RedisUri;
 
 /// A store in Redis.
@@ -79,24 +79,24 @@ impl RedisStore {
     pub(super) fn known(&self) -> Result<&Metadata> {
         match self.known.metadata() {
             Some(metadata) => Ok(metadata),
-            None => self.check(),
+            None => self.check(Wait::Patient),
         }
     }
 
     /// Returns the metadata, if the index stored now is the one first seen.
-    pub(super) fn check(&self) -> Result<&Metadata> {
-        self.known.check(self.stored()?.as_deref())
+    pub(super) fn check(&self, wait: Wait) -> Result<&Metadata> {
+        self.known.check(self.stored(wait)?.as_deref())
     }
 
     /// Reads the metadata record.
-    pub(super) fn stored(&self) -> Result<Option<Vec<u8>>> {
-        self.server.read(redis::cmd("GET").arg(&self.keys.metadata))
+    pub(super) fn stored(&self, wait: Wait) -> Result<Option<Vec<u8>>> {
+        self.server.read_within(wait, redis::cmd("GET").arg(&self.keys.metadata))
     }
 
     /// The beginning of a call of a script: the server, the keys, the index and the horizon.
     pub(super) fn begun(&self) -> Result<Begun<'_>> {
         let horizon = self.horizon()?;
-        Ok(Begun { server: &self.server, keys: &self.keys, known: &self.known, horizon })
+        Ok(Begun { server: &self.server, keys: &self.keys, known: &self.known, horizon, wait: Wait::Patient })
     }
 
     /// The horizon of live documents.
@@ -119,8 +119,9 @@ impl RedisStore {
     }
 
     /// Calls the script that inserts, without a document.
-    pub(super) fn insert_none(&self) -> Result<()> {
-        self.scripts.insert(&self.begun()?, self.known()?, &[], None, &self.clock).map(|_| ())
+    pub(super) fn insert_none(&self, wait: Wait) -> Result<()> {
+        let begun = Begun { wait, ..self.begun()? };
+        self.scripts.insert(&begun, self.known()?, &[], None, &self.clock).map(|_| ())
     }
 
     pub(super) fn insert_within(

@@ -26,7 +26,7 @@ first = admin.getRegionServers.to_a.min_by(&:getPort)
 end
 "#;
     let trial = Trial::new(cluster, "dies", gather);
-    trial.check(true, &|searches| {
+    trial.check("region server killed", true, &|searches| {
         cluster.script("kill", "regionserver-1");
         // The load and the searches meet the outage, and go on without the server.
         searches.wait_for_more(100);
@@ -40,7 +40,7 @@ end
 fn the_master_is_away() {
     let Some((cluster, _one)) = hbase_cluster() else { return };
     let trial = Trial::new(cluster, "away", "");
-    let n_failed = trial.check(true, &|searches| {
+    let n_failed = trial.check("master killed", true, &|searches| {
         cluster.script("kill", "master");
         searches.wait_for_more(100);
         let store = cluster.url("away");
@@ -56,7 +56,7 @@ fn the_master_is_away() {
 fn the_tables_are_disabled_and_enabled() {
     let Some((cluster, _one)) = hbase_cluster() else { return };
     let trial = Trial::new(cluster, "off", "");
-    let n_failed = trial.check(false, &|searches| {
+    let n_failed = trial.check("tables disabled", false, &|searches| {
         let disable = "%w[off off_docs].each { |table| disable table }\nsleep 2\n";
         let enable = "%w[off_docs off].each { |table| enable table }\n";
         cluster.hbase.shell_text("off_and_on", &[disable, enable].concat()).expect(0);
@@ -72,7 +72,7 @@ fn a_region_server_cuts_its_answers_and_is_slow() {
     let trial = Trial::new(cluster, "cut", "");
     let gate = &cluster.gate;
     let (n_cut, slow) = (gate.n_cut(), gate.slow());
-    trial.check(true, &|searches| {
+    trial.check("answers cut and slow", true, &|searches| {
         gate.set(Mood::Cut);
         wait_until(&|| gate.n_cut() >= n_cut + 30);
         gate.set(Mood::Slow(Duration::from_millis(50)));

@@ -9,10 +9,13 @@ use index::{DocumentId, ErrorKind};
 use serde_json::json;
 
 use super::{create, document, open};
-use crate::support::{Redis, Worker, apart, made_up_corpus, run, until};
+use crate::support::{Redis, Worker, apart, free_ports, made_up_corpus, run, until};
 
 const TEXT: &str =
     "The ferry leaves at noon and comes back at night, whatever the weather in the harbour is.";
+
+const OTHER_TEXT: &str =
+    "Bees are kept on the roof of the old customs house, and their honey is sold in May.";
 
 /// A write waits until the server is a primary again, on a new connection.
 #[test]
@@ -84,13 +87,48 @@ fn writes_that_need_replicas() {
     let insert = |id: &str| worker.post("/v1/documents", &json!({ "text": id })).0;
     assert_eq!(insert(TEXT), 201);
     redis.cli(&["config", "set", "min-replicas-to-write", "1"]);
-    assert_eq!(
-        insert("Bees are kept on the roof of the old customs house, and their honey is sold in May."),
-        503
-    );
+    assert_eq!(insert(OTHER_TEXT), 503);
     assert_eq!(worker.get("/readyz").0, 503);
     redis.cli(&["config", "set", "min-replicas-to-write", "0"]);
     assert_eq!(worker.get("/readyz").0, 200);
+}
+
+/// A node of a cluster without servers for its slots is away; once they are served, the same worker
+/// goes on.
+#[test]
+fn a_cluster_that_is_down() {
+    let [bus] = free_ports();
+    let bus = bus.to_string();
+    let Some(redis) = Redis::start(&["--cluster-enabled", "yes", "--cluster-port", &bus]) else { return };
+    let url = redis.url("cluster");
+    let is = |state: &str| redis.cli(&["cluster", "info"]).contains(&format!("cluster_state:{state}"));
+    let serve = |command: &str| redis.cli(&["cluster", command, "0", "16383"]);
+    serve("addslotsrange");
+    until(|| is("ok"));
+    let worker = Worker::start(&url, &["--store-wait-seconds", "1"]);
+    let insert = |text: &str| worker.post("/v1/documents", &json!({ "text": text }));
+    assert_eq!(insert(TEXT).0, 201);
+    serve("delslotsrange");
+    until(|| is("fail"));
+    assert_eq!(insert(OTHER_TEXT).0, 503);
+    assert_eq!(worker.post("/v1/query", &json!({ "text": TEXT })).0, 503);
+    assert_eq!(worker.get("/readyz").0, 503);
+    let corpus = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(corpus.path(), made_up_corpus(200, 12)).unwrap();
+    let index =
+        || run("indexer", ["index", "-q", "--store", &url, corpus.path().to_str().unwrap()]).expect(0);
+    thread::scope(|scope| {
+        // The indexer is more patient.
+        let n_before = n_connections(&redis);
+        let indexed = scope.spawn(index);
+        until(|| n_connections(&redis) >= n_before + 5);
+        assert!(!indexed.is_finished());
+        serve("addslotsrange");
+        indexed.join().unwrap();
+    });
+    assert_eq!(worker.get("/readyz").0, 200);
+    assert_eq!(insert(OTHER_TEXT).0, 201);
+    assert_eq!(worker.post("/v1/query", &json!({ "text": TEXT })).1["n_matches"], 1);
 }
 
 /// No answer pretends that the index is complete, and acknowledged documents are not lost silently.

@@ -97,6 +97,10 @@ pub(super) fn pages(store: &dyn Store) {
         let page = store.scan(Cursor::start(), limit).expect("a page");
         assert!(page.documents.len() <= limit);
         assert_eq!(page.next.is_none(), page.documents.len() == 30, "limit {limit}");
+        // In a store that numbers its writes, a page ends at a number.
+        if let Some(next) = page.next.filter(|_| store.last_write().expect("an answer").is_some()) {
+            assert!(next.number().is_ok(), "{next:?}");
+        }
     }
     let refused = store.scan(Cursor::start(), 0);
     assert_eq!(refused.err().map(|error| error.kind()), Some(ErrorKind::InvalidArgument));

@@ -324,7 +324,7 @@ impl<'a> Rounds<'a> {
     /// remembers the kept items.
     fn note_last_write(&self) -> anyhow::Result<()> {
         let last_write =
-            self.engine.index().last_write().context("failed to ask the index for its last write")?;
+            self.engine.index().mark(true).context("failed to ask the index for its last write")?;
         let Some(last_write) = last_write else { return Ok(()) };
         let path = self.state.join(LAST_WRITE);
         let noted = LastWrite { index: self.engine.index().metadata().identity.to_string(), last_write };

@@ -124,7 +124,7 @@ impl Sink for Collection<'_> {
     }
 
     fn last_write(&self) -> index::Result<Option<WriteMark>> {
-        self.index.last_write()
+        self.index.mark(true)
     }
 
     /// Returns true: the files of the next round differ.

@@ -184,7 +184,7 @@ impl Sink for Inserts<'_> {
     }
 
     fn last_write(&self) -> index::Result<Option<WriteMark>> {
-        self.index.last_write()
+        self.index.mark(true)
     }
 
     fn finish(&mut self, _: &mut Rejects) -> anyhow::Result<Counts> {

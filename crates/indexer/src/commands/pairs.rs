@@ -120,7 +120,7 @@ pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
         output,
         &Asked {
             index: index.metadata().identity.to_string(),
-            last_write: index.last_write().with_context(|| format!("failed to read index `{uri}`"))?,
+            last_write: index.mark(false).with_context(|| format!("failed to read index `{uri}`"))?,
             store: uri,
             max_distance: max_distance.as_bits(),
             min_similarity: min_similarity.map(Similarity::get),

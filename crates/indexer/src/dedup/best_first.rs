@@ -50,8 +50,7 @@ pub(crate) fn run(
         // The logged decisions belong to this job.
         job.journal().map_or(Ok(()), Journal::begin)?;
         verdicts = decide(&mut rule, &mut documents, &mut results.doubts)?;
-        last_write =
-            rule.engine.index().last_write().context("failed to ask the index for its last write")?;
+        last_write = rule.engine.index().mark(true).context("failed to ask the index for its last write")?;
     } else {
         ensure!(saved.n_left == 0, CHANGED);
     }

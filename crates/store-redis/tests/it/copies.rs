@@ -13,7 +13,7 @@ fn redis_tells_an_older_copy() {
     let Some(server) = server() else { return };
     let store = server.open("copied", Clock::system());
     store.create(&metadata(Profile::Classic, false)).unwrap();
-    assert_eq!(store.last_write().unwrap(), None);
+    assert_eq!(store.mark(true).unwrap(), None);
     let mut marks = Vec::new();
     let mut copies = Vec::new();
     let mut connection = server.connection();
@@ -24,7 +24,7 @@ fn redis_tells_an_older_copy() {
         }
         // What changes nothing is no write.
         store.insert(&[document("1", 1 << 20)][..usize::from(n > 0)]).unwrap();
-        marks.push(store.last_write().unwrap().unwrap());
+        marks.push(store.mark(true).unwrap().unwrap());
         let keys: Vec<Vec<u8>> = redis::cmd("KEYS").arg("*{copied}*").query(&mut connection).unwrap();
         let dump = |key: Vec<u8>| {
             let bytes: Option<Vec<u8>> = redis::cmd("DUMP").arg(&key).query(&mut connection).unwrap();

@@ -35,3 +35,22 @@ fn more_callers_than_connections_give_up_together() {
     assert!(waited.iter().all(|waited| (PATIENCE..PATIENCE * 3 / 2).contains(waited)), "{waited:?}");
     assert!(store.get(&[id("a")]).unwrap()[0].is_some());
 }
+
+/// A check of readiness does not wait as long as a request does.
+#[test]
+fn a_hanging_server_is_soon_not_ready() {
+    let Some(server) = server() else { return };
+    let metadata = OpenOptions::default().new_metadata().unwrap();
+    let metadata = Metadata { identity: Identity::new([1; 16]), ..metadata };
+    let patience = Duration::from_secs(120);
+    let store = server.open_with("ready", patience);
+    store.create(&metadata).unwrap();
+    store.ready().unwrap();
+    server.signal("STOP");
+    let begun = Instant::now();
+    let error = store.ready().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    assert!(begun.elapsed() < patience / 4, "{:?}", begun.elapsed());
+    server.signal("CONT");
+    store.ready().unwrap();
+}

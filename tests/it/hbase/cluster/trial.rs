@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use super::{n_cells, n_index_rows};
 use crate::support::{
-    HbaseCluster, Random, Worker, command, digest, json_lines, made_up_corpus, matches, news, run,
+    Figures, HbaseCluster, Random, Worker, command, digest, json_lines, made_up_corpus, matches, news, run,
 };
 
 /// The number of documents of the load.
@@ -105,8 +105,9 @@ impl Trial {
 
     /// Runs `fault` in the middle of a load, searches and insertions, checks the result, and
     /// returns the number of failed searches. Unless `is_patient`, the load may fail, and is run
-    /// again then.
-    pub(super) fn check(&self, is_patient: bool, fault: &(dyn Fn(&Searches) + Sync)) -> usize {
+    /// again then. `name` is that of the fault.
+    pub(super) fn check(&self, name: &str, is_patient: bool, fault: &(dyn Fn(&Searches) + Sync)) -> usize {
+        let (mut figures, begun) = (Figures { faults: 1, ..Figures::default() }, Instant::now());
         let expected = expected();
         let (store, race) = (self.cluster.url(self.table), self.cluster.url(&format!("{}_race", self.table)));
         let corpus = expected.folder.path().join("corpus.jsonl");
@@ -151,6 +152,11 @@ impl Trial {
             run("indexer", [&index[..], &[corpus.to_str().unwrap()]].concat()).expect(0);
         }
         self.look(&store, &race, &kept);
+        // Two jobs with one document of each group each, the load, and the searches.
+        figures.rounds = (3 + searches.n_answered.into_inner()) as u64;
+        figures.acknowledged = (expected.n_documents + N_GROUPS) as u64;
+        figures.hung = u64::from(begun.elapsed() > WAIT_MAX);
+        figures.end(&format!("HBase under load, {name}"));
         searches.n_failed.into_inner()
     }
 
