@@ -20,12 +20,14 @@ use index::{ConnectionCounts, Error, ErrorKind, Result};
 use self::checks::{Checkpoint, Checks};
 use self::failures::Watch;
 use crate::layout::{METADATA_COLUMN, METADATA_ROW};
-use crate::plan::{Options, Server, Witness};
+use crate::options::Options;
 use crate::rows::{
     Cell, MasterWait, Mutation, Mutations, PAGE_RESULTS, RESULT_CELLS, Row, Rows, Span, Swap, Swapped, Table,
     TableNames, Visit,
 };
-use crate::{HbaseUri, TlsFiles};
+use crate::server::Server;
+use crate::uri::{HbaseUri, TlsFiles};
+use crate::witness::Witness;
 
 /// The patience with a master, for a call that can do without one.
 const MASTER_WAIT: Duration = Duration::from_secs(2);

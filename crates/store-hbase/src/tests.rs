@@ -33,9 +33,10 @@ use index::{
 };
 use simhash::Fingerprint;
 
-use super::HbaseStore;
 use super::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
-use super::plan::Options;
+use super::layout::METADATA_ROW;
+use super::options::Options;
+use super::store::HbaseStore;
 use super::thrift::ThriftRows;
 
 /// The time at which the tests begin, in milliseconds.
@@ -48,7 +49,6 @@ const OPTIONS: Options = Options {
     n_connections: 4,
     connect_timeout: Duration::from_secs(30),
     reply_timeout: Duration::from_secs(30),
-    first_reply_timeout: Duration::from_secs(30),
     first_patience: Duration::from_secs(30),
     patience: Duration::from_secs(30),
 };
@@ -111,7 +111,7 @@ impl Place {
     /// Returns the rows of documents, without the metadata.
     fn document_rows(&self) -> Vec<VisibleRow> {
         let mut rows = self.gateway.rows("t_docs");
-        rows.retain(|(key, _)| key != super::METADATA_ROW);
+        rows.retain(|(key, _)| key != METADATA_ROW);
         rows
     }
 
