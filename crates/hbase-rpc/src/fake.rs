@@ -8,7 +8,7 @@
 //! servers and networks ([`FaultKind`]).
 //!
 //! Absent on purpose: calls that [`crate::Client`] does not make, access control, versions beyond
-//! one, and compactions.
+//! one, and compactions that nobody asks for.
 
 mod calls;
 mod cluster;
@@ -33,6 +33,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 pub use self::faults::{Fault, FaultKind};
 use self::server::Listener;
 use self::state::State;
+pub use self::table::{ColumnRange, Table, View};
 use crate::regions::META_REGION;
 
 /// A handle to act on a cluster, from any thread. Actions in the middle of a call get one, too.
