@@ -43,7 +43,6 @@
 //! The feature `testsuite` adds `fake`, a cluster in this process for tests.
 #![forbid(unsafe_code)]
 
-mod batch;
 pub mod blocking;
 mod bounds;
 mod cell;
@@ -58,8 +57,6 @@ mod kerberos;
 pub mod messages;
 mod pages;
 mod regions;
-mod retry;
-mod scan;
 mod slots;
 #[cfg(feature = "tls")]
 mod tls;
@@ -69,9 +66,8 @@ mod tls;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-pub use batch::{CheckAndMutate, Checked, Get, Mutation};
 pub use cell::{Cell, CellError, CellType, Cells, LATEST};
-pub use client::{Client, ClientOptions};
+pub use client::{CheckAndMutate, Checked, Client, ClientOptions, Get, Mutation, Scan, Scanner, Watch};
 pub use connection::{Connection, ConnectionOptions};
 pub use error::{Advice, Error, RemoteError};
 pub use frame::{Answer, Service};
@@ -79,7 +75,5 @@ pub use frame::{Answer, Service};
 pub use kerberos::{Kerberos, NotAPrincipal};
 pub use pages::{PageOptions, Pages, Range};
 pub use regions::{Address, Region};
-pub use retry::Watch;
-pub use scan::{Scan, Scanner};
 #[cfg(feature = "tls")]
 pub use tls::{Tls, TlsError};
