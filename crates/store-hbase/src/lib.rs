@@ -44,8 +44,8 @@ mod rpc;
 #[cfg(any(feature = "rpc", feature = "thrift"))]
 mod server;
 mod store;
+#[cfg(all(feature = "rpc", feature = "thrift"))]
 #[cfg(test)]
-#[cfg(feature = "thrift")]
 mod tests;
 #[cfg(feature = "thrift")]
 mod thrift;

@@ -6,6 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Instant;
 
+use super::super::fake::{FakeGateway, Fault, FaultKind};
+use super::super::thrift::ThriftRows;
 use super::*;
 
 /// Loads from several threads, and calls `disturb` again and again until they are done.
@@ -13,13 +15,13 @@ fn check_load(disturb: impl Fn(&FakeGateway) + Sync) {
     const N_THREADS: u64 = 3;
     const N_BATCHES: u64 = 6;
     const BATCH: u64 = 200;
-    let place = Place::new();
+    let place = gateway::place();
     let store = place.store_with(Options { reply_timeout: Duration::from_secs(5), ..OPTIONS });
     let all: Vec<_> =
         (0..N_THREADS * N_BATCHES * BATCH).map(|n| document(&format!("{n:05}"), spread(n))).collect();
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
-        let (is_done, disturb, gateway) = (&is_done, &disturb, &place.gateway);
+        let (is_done, disturb, gateway) = (&is_done, &disturb, &place.hbase);
         let loads: Vec<_> = all
             .chunks((N_BATCHES * BATCH) as usize)
             .map(|part| {
@@ -71,12 +73,12 @@ fn a_load_outlives_refused_connections() {
 
 #[test]
 fn a_gateway_that_stays_away() {
-    let place = Place::new();
+    let place = gateway::place();
     let store = place.store_with(IMPATIENT);
-    let gateway = place.gateway.address().to_string();
+    let gateway = place.hbase.address().to_string();
     let documents: Vec<_> = (0..30).map(|n| document(&format!("{n}"), spread(n))).collect();
     store.insert(&documents[..10]).unwrap();
-    place.gateway.stop();
+    place.hbase.stop();
     let says = [&*gateway, "requests were done", "is it running", "refused"];
     check_fails(store.near(&[sketch(0)], &within(3), 1), ErrorKind::Unavailable, &says);
     check_fails(store.insert(&documents), ErrorKind::Unavailable, &says);
@@ -84,7 +86,7 @@ fn a_gateway_that_stays_away() {
     check_fails(store.scan(Cursor::start(), 1), ErrorKind::Unavailable, &says);
     check_fails(store.get(&[id("1")]), ErrorKind::Unavailable, &says);
     check_fails(store.metadata(), ErrorKind::Unavailable, &says);
-    place.gateway.start_again().unwrap();
+    place.hbase.start_again().unwrap();
     assert_eq!(contents(&store).len(), 10);
     store.insert(&documents).unwrap();
     assert_eq!(contents(&store).len(), 30);
@@ -95,10 +97,10 @@ fn a_gateway_that_stays_away() {
 #[test]
 fn a_gateway_that_says_nothing_any_more() {
     const PATIENCE: Duration = Duration::from_secs(2);
-    let place = Place::new();
+    let place = gateway::place();
     let store = place.store_with(Options { patience: PATIENCE, reply_timeout: PATIENCE * 3 / 4, ..OPTIONS });
     store.metadata().unwrap();
-    (0..100).for_each(|_| place.gateway.fail(Fault::any(FaultKind::Stall)));
+    (0..100).for_each(|_| place.hbase.fail(Fault::any(FaultKind::Stall)));
     let begun = Instant::now();
     check_fails(store.get(&[id("a")]), ErrorKind::Unavailable, &["for 2 s"]);
     let waited = begun.elapsed();
@@ -108,8 +110,8 @@ fn a_gateway_that_says_nothing_any_more() {
 /// A mistyped name fails sooner than a gateway that answered before.
 #[test]
 fn a_gateway_that_was_never_there() {
-    let place = Place::new();
-    place.gateway.stop();
+    let place = gateway::place();
+    place.hbase.stop();
     let options = Options { first_patience: Duration::from_millis(30), ..OPTIONS };
     let store = place.store_with(options);
     check_fails(
@@ -133,14 +135,14 @@ fn an_error_says_what_was_written() {
         (4, "of 2 documents all were written, and only cells"),
     ];
     for (nth, says) in says {
-        let place = Place::new();
+        let place = gateway::place();
         // One connection, so that each step is one call.
         let store = place.store_with(Options { n_connections: 1, ..OPTIONS });
         store.insert(&[document("a", 1)]).unwrap();
         let fault = FaultKind::DoNotRetry("java.io.IOException: no\n\tat x".to_owned());
-        place.gateway.fail(Fault::on("mutateRowsTs", fault).nth(nth));
+        place.hbase.fail(Fault::on("mutateRowsTs", fault).nth(nth));
         let answer = store.insert(&[document("a", spread(1)), document("b", 3)]);
-        let address = place.gateway.address().to_string();
+        let address = place.hbase.address().to_string();
         check_fails(answer, ErrorKind::Unavailable, &[says, "repeat the call", &address, "IOException: no"]);
         let is_written = nth > 2;
         assert_eq!(contents(&place.store()).len(), if is_written { 2 } else { 1 });
