@@ -12,12 +12,16 @@
 //!
 //! Behind the seam is a transport, one module and one cargo feature each, which no other part of
 //! the crate knows. `rpc` leaves connections, look-up and retries to the crate `hbase-rpc`.
-//! `thrift` has them in `thrift::plan`: a `Connection` to the gateway, and a `Call` for each kind of
-//! request. Common to transports are the `Witness`, by which a request is known to belong to the
-//! index, and the `Server`, which words the messages about the other end and their advice. A new
-//! transport needs an arm of [`Transport`], by which a URL names it, a line of
+//! `thrift` has them in `thrift::plan`: a `Connection` to the gateway, and a `Call` for each kind
+//! of request. Common to transports are the `Witness`, by which a request is known to belong to
+//! the index, and the `Server`, which words the messages about the other end and their advice. A
+//! new transport needs an arm of [`Transport`], by which a URL names it, a line of
 //! `engine/src/uri.rs`, and has to pass `index::testsuite` like any store, and the hazards of this
 //! crate's tests.
+#![cfg_attr(
+    not(any(feature = "rpc", feature = "thrift")),
+    expect(dead_code, reason = "a build without a transport opens no index")
+)]
 
 mod access;
 mod buckets;
@@ -41,7 +45,6 @@ mod retention;
 mod rows;
 #[cfg(feature = "rpc")]
 mod rpc;
-#[cfg(any(feature = "rpc", feature = "thrift"))]
 mod server;
 mod store;
 #[cfg(all(feature = "rpc", feature = "thrift"))]
@@ -51,7 +54,6 @@ mod tests;
 mod thrift;
 mod transport;
 mod uri;
-#[cfg(any(feature = "rpc", feature = "thrift"))]
 mod witness;
 mod write;
 

@@ -1,5 +1,5 @@
-//! The store on rows of every kind, in every way that a network, a cluster or a writer can fail. The
-//! common suite shows the contract of all stores without failures.
+//! The store on rows of every kind, in every way that a network, a cluster or a writer can fail.
+//! The common suite shows the contract of all stores without failures.
 
 mod bench;
 mod between;

@@ -111,6 +111,11 @@ pub(super) trait Bench: Send + Sync {
     /// Returns the number of versions and delete markers, visible or not.
     fn n_stored(&self, table: &str) -> usize;
 
+    /// Stops the servers of rows as if killed. The data stay.
+    fn stop(&self);
+
+    fn start_again(&self);
+
     /// Lets a mishap happen to the `nth` call of a kind from now; the next one is the first.
     fn fail(&self, call: Call, nth: u64, mishap: Mishap);
 
@@ -186,6 +191,14 @@ impl Bench for FakeGateway {
 
     fn n_stored(&self, table: &str) -> usize {
         self.n_stored(table)
+    }
+
+    fn stop(&self) {
+        self.stop();
+    }
+
+    fn start_again(&self) {
+        self.start_again().unwrap();
     }
 
     fn fail(&self, call: Call, nth: u64, mishap: Mishap) {
@@ -296,6 +309,14 @@ impl Bench for Cluster {
 
     fn n_stored(&self, table: &str) -> usize {
         self.0.with_table(table, |table, _| table.n_stored())
+    }
+
+    fn stop(&self) {
+        self.0.kill(0);
+    }
+
+    fn start_again(&self) {
+        self.0.start_again(0);
     }
 
     fn fail(&self, call: Call, nth: u64, mishap: Mishap) {

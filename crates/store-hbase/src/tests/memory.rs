@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hbase_rpc::LATEST;
@@ -29,6 +30,7 @@ pub(super) struct Memory(Arc<Mutex<State>>);
 struct State {
     tables: BTreeMap<String, Model>,
     now: i64,
+    is_away: bool,
     /// The mishaps to come, each with the number of calls up to it.
     faults: Vec<(Call, u64, Mishap)>,
     n_calls: BTreeMap<Call, u64>,
@@ -74,7 +76,7 @@ impl Bench for Memory {
             state: Arc::clone(&self.0),
             known: Known::new(format!("memory:{name}")),
             names: TableNames::new(name),
-            is_patient: !options.patience.is_zero(),
+            patience: options.patience,
         })
     }
 
@@ -134,6 +136,14 @@ impl Bench for Memory {
         lock(&self.0).table(table).n_stored()
     }
 
+    fn stop(&self) {
+        lock(&self.0).is_away = true;
+    }
+
+    fn start_again(&self) {
+        lock(&self.0).is_away = false;
+    }
+
     fn fail(&self, call: Call, nth: u64, mishap: Mishap) {
         lock(&self.0).faults.push((call, nth, mishap));
     }
@@ -156,8 +166,7 @@ struct MemoryRows {
     state: Arc<Mutex<State>>,
     names: TableNames,
     known: Known,
-    /// False if a call is tried once.
-    is_patient: bool,
+    patience: Duration,
 }
 
 impl MemoryRows {
@@ -170,8 +179,18 @@ impl MemoryRows {
         families: &[&[u8]],
         mut work: impl FnMut(&mut Model, i64, usize) -> T,
     ) -> Result<Option<T>> {
+        let begun = Instant::now();
+        let is_over = || begun.elapsed() >= self.patience;
         loop {
             let mut state = lock(&self.state);
+            if state.is_away {
+                drop(state);
+                if is_over() {
+                    return Err(injected());
+                }
+                thread::yield_now();
+                continue;
+            }
             let mishap = state.count(call);
             let n_rows = match mishap {
                 Some(Mishap::Refused | Mishap::Failed | Mishap::Closed | Mishap::Silent) => 0,
@@ -194,7 +213,7 @@ impl MemoryRows {
                     return Ok(None);
                 }
                 Some(Mishap::Refused) => return Err(injected()),
-                _ if !self.is_patient => return Err(injected()),
+                _ if is_over() => return Err(injected()),
                 _ => {}
             }
         }

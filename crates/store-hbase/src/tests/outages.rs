@@ -1,4 +1,4 @@
-//! A gateway that goes away, for a while or for good, and servers of other kinds.
+//! Servers that go away, for a while or for good, and strangers in place of a gateway.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -6,22 +6,21 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Instant;
 
-use super::super::fake::{FakeGateway, Fault, FaultKind};
+use super::super::fake::{Fault, FaultKind};
 use super::super::thrift::ThriftRows;
 use super::*;
 
 /// Loads from several threads, and calls `disturb` again and again until they are done.
-fn check_load(disturb: impl Fn(&FakeGateway) + Sync) {
+fn check_load<B: Bench + ?Sized>(place: &Place<B>, disturb: impl Fn(&B) + Sync) {
     const N_THREADS: u64 = 3;
     const N_BATCHES: u64 = 6;
     const BATCH: u64 = 200;
-    let place = gateway::place();
     let store = place.store_with(Options { reply_timeout: Duration::from_secs(5), ..OPTIONS });
     let all: Vec<_> =
         (0..N_THREADS * N_BATCHES * BATCH).map(|n| document(&format!("{n:05}"), spread(n))).collect();
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
-        let (is_done, disturb, gateway) = (&is_done, &disturb, &place.hbase);
+        let (is_done, disturb, hbase) = (&is_done, &disturb, &*place.hbase);
         let loads: Vec<_> = all
             .chunks((N_BATCHES * BATCH) as usize)
             .map(|part| {
@@ -37,10 +36,10 @@ fn check_load(disturb: impl Fn(&FakeGateway) + Sync) {
         let disturber = scope.spawn(move || {
             let mut n_seen = 0;
             while !is_done.load(Ordering::Relaxed) {
-                let n_calls = gateway.n_calls("mutateRowsTs");
+                let n_calls = Bench::n_calls(hbase, Call::Apply);
                 if n_calls >= n_seen + 8 {
                     n_seen = n_calls;
-                    disturb(gateway);
+                    disturb(hbase);
                 }
                 thread::yield_now();
             }
@@ -55,22 +54,45 @@ fn check_load(disturb: impl Fn(&FakeGateway) + Sync) {
     assert_eq!(found(&store, spread(77)), ["00077"]);
 }
 
-#[test]
-fn a_load_outlives_restarts() {
-    check_load(|gateway| {
-        gateway.stop();
-        gateway.start_again().unwrap();
+fn a_load_outlives_restarts(on: On) {
+    check_load(&Place::new(on), |hbase| {
+        hbase.stop();
+        hbase.start_again();
     });
 }
 
+/// A fault of the gateway alone: the connections to a region server are many, to a gateway few.
 #[test]
 fn a_load_outlives_refused_connections() {
-    check_load(|gateway| {
+    check_load(&gateway::place(), |gateway| {
         gateway.refuse_connections(3);
         gateway.close_idle_connections();
     });
 }
 
+fn servers_that_stay_away(on: On) {
+    let place = Place::new(on);
+    let store = place.store_with(IMPATIENT);
+    let documents: Vec<_> = (0..30).map(|n| document(&format!("{n}"), spread(n))).collect();
+    store.insert(&documents[..10]).unwrap();
+    place.hbase.stop();
+    let says = ["The same call may be repeated"];
+    let says = if on == On::Memory { &[][..] } else { &says };
+    check_fails(store.near(&[sketch(0)], &within(3), 1), ErrorKind::Unavailable, says);
+    check_fails(store.insert(&documents), ErrorKind::Unavailable, says);
+    check_fails(store.insert_if_new(&documents, &within(3)), ErrorKind::Unavailable, says);
+    check_fails(store.remove(&[id("1")]), ErrorKind::Unavailable, says);
+    check_fails(store.scan(Cursor::start(), 1), ErrorKind::Unavailable, says);
+    check_fails(store.get(&[id("1")]), ErrorKind::Unavailable, says);
+    check_fails(store.metadata(), ErrorKind::Unavailable, says);
+    place.hbase.start_again();
+    let store = place.store();
+    assert_eq!(contents(&store).len(), 10);
+    store.insert(&documents).unwrap();
+    assert_eq!(contents(&store).len(), 30);
+}
+
+/// The messages about a gateway name it, and say that requests are left.
 #[test]
 fn a_gateway_that_stays_away() {
     let place = gateway::place();
@@ -126,8 +148,7 @@ fn a_gateway_that_was_never_there() {
 
 /// The message of an error is true of the documents: the steps in their order, each of which fails
 /// for good.
-#[test]
-fn an_error_says_what_was_written() {
+fn an_error_says_what_was_written(on: On) {
     let says = [
         (1, "of 2 documents none was written"),
         (2, "of 2 documents some may have been written and some not"),
@@ -135,15 +156,13 @@ fn an_error_says_what_was_written() {
         (4, "of 2 documents all were written, and only cells"),
     ];
     for (nth, says) in says {
-        let place = gateway::place();
+        let place = Place::new(on);
         // One connection, so that each step is one call.
         let store = place.store_with(Options { n_connections: 1, ..OPTIONS });
         store.insert(&[document("a", 1)]).unwrap();
-        let fault = FaultKind::DoNotRetry("java.io.IOException: no\n\tat x".to_owned());
-        place.hbase.fail(Fault::on("mutateRowsTs", fault).nth(nth));
+        place.hbase.fail(Call::Apply, nth, Mishap::Refused);
         let answer = store.insert(&[document("a", spread(1)), document("b", 3)]);
-        let address = place.hbase.address().to_string();
-        check_fails(answer, ErrorKind::Unavailable, &[says, "repeat the call", &address, "IOException: no"]);
+        check_fails(answer, ErrorKind::Unavailable, &[says, "repeat the call"]);
         let is_written = nth > 2;
         assert_eq!(contents(&place.store()).len(), if is_written { 2 } else { 1 });
     }
@@ -203,4 +222,10 @@ fn a_server_that_says_nothing() {
     let rows = ThriftRows::new(address.clone(), "t", options);
     let store = HbaseStore::over(Box::new(rows), Clock::new(|| BEGIN));
     check_fails(store.metadata(), ErrorKind::Unavailable, &[&address]);
+}
+
+hazards! {
+    a_load_outlives_restarts,
+    servers_that_stay_away,
+    an_error_says_what_was_written,
 }
