@@ -8,7 +8,7 @@
 //! servers and networks ([`FaultKind`]).
 //!
 //! Absent on purpose: calls that [`crate::Client`] does not make, access control, versions beyond
-//! one, and compactions that nobody asks for.
+//! one, and compactions other than by [`Table::compact`].
 
 mod calls;
 mod cluster;
@@ -29,6 +29,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use prost::Message;
 use tokio::runtime::{Builder, Handle, Runtime};
+
+/// The messages that tests of connections and decoders take apart.
+pub mod messages {
+    pub use crate::messages::{
+        CellBlockMeta, ExceptionResponse, GetMetaRegionLocationsRequest, GetMetaRegionLocationsResponse,
+        GetTableDescriptorsResponse, MultiResponse, ResponseHeader, ScanResponse,
+    };
+}
 
 pub use self::faults::{Fault, FaultKind};
 use self::server::Listener;

@@ -4,7 +4,7 @@
 //! The crate knows HBase, and nothing of the data kept there. A [`Client`] stands for a cluster:
 //! the client finds regions, keeps connections, and repeats calls where a repetition is safe.
 //! [`blocking`] offers the same to threads. Below, a [`Connection`] carries many calls at once to
-//! one server; [`messages`] holds requests and answers, and [`Cells`] the cells of an answer.
+//! one server, and [`Cells`] are the cells of an answer.
 //!
 //! Times of cells are milliseconds since 1970, lengths are bytes, and keys are compared byte by
 //! byte. A stop row is not in its range, and an empty stop row is the end of the table. An
@@ -54,7 +54,11 @@ pub mod fake;
 mod frame;
 #[cfg(feature = "kerberos")]
 mod kerberos;
-pub mod messages;
+#[cfg_attr(
+    not(feature = "testsuite"),
+    expect(unreachable_pub, reason = "`fake` shows some of them to tests")
+)]
+mod messages;
 mod pages;
 mod regions;
 mod slots;

@@ -35,8 +35,8 @@ pub enum FaultKind {
     /// with an exception of this class, and not executed. An action with a condition takes its
     /// whole region action with it, as in HBase.
     Action(usize, &'static str),
-    /// In a `Multi`, so many actions are executed, and the call is answered with an exception of this
-    /// class: batches are not atomic.
+    /// In a `Multi`, so many actions are executed, and the call is answered with an exception of
+    /// this class: batches are not atomic.
     ExceptionAfterActions(usize, &'static str),
     /// In a `Multi`, all actions on the region of this number are answered with one exception, and
     /// none is executed.

@@ -160,8 +160,8 @@ impl Table {
         wanted.filter_map(cell).collect()
     }
 
-    /// Returns the rows that a reader sees from `start` to before `stop`; an empty `stop` is the end
-    /// of the table.
+    /// Returns the rows that a reader sees from `start` to before `stop`; an empty `stop` is the
+    /// end of the table.
     pub fn rows<'a>(
         &'a self,
         start: &[u8],
