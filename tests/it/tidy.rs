@@ -133,6 +133,8 @@ const WITHOUT_CIRCLES: [&str; 14] = [
     "store-redis",
     "corpus",
     "engine",
+    "hbase-rpc",
+    "store-hbase",
     "program",
     "indexer",
     "pigeonhole",

@@ -1,5 +1,9 @@
 //! The client of a cluster: connections to its servers, and calls that find their way.
 
+mod batch;
+mod retry;
+mod scan;
+
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,6 +13,11 @@ use bytes::Bytes;
 use prost::Message;
 use tokio::time;
 
+pub use self::batch::{CheckAndMutate, Checked, Get, Mutation};
+pub(crate) use self::retry::Retry;
+pub use self::retry::Watch;
+pub(crate) use self::scan::pieces;
+pub use self::scan::{Scan, Scanner};
 use crate::bounds::{REGISTRY_LEN_MAX, SCHEMA_LEN_MAX};
 use crate::messages::{
     ENABLED, ENABLING, GetActiveMasterRequest, GetActiveMasterResponse, GetMetaRegionLocationsRequest,
@@ -16,10 +25,8 @@ use crate::messages::{
     ServerName, TableName, TableState,
 };
 use crate::regions::{self, Address, MAGIC, META, Regions};
-use crate::retry::{Retry, Watch};
-use crate::scan::{Scan, Scanner};
 use crate::slots::Slots;
-use crate::{Answer, Cell, Connection, ConnectionOptions, Error, Get, Service};
+use crate::{Answer, Cell, Connection, ConnectionOptions, Error, Service};
 
 /// Options of a [`Client`].
 #[derive(Clone, Debug)]

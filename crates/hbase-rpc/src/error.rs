@@ -107,13 +107,13 @@ const FINAL: [&str; 8] = [
 impl RemoteError {
     /// Returns true if the asked server did not have the region.
     #[must_use]
-    pub fn is_elsewhere(&self) -> bool {
+    pub(crate) fn is_elsewhere(&self) -> bool {
         ELSEWHERE.contains(&self.name())
     }
 
     /// Returns true if the server has certainly not executed the request.
     #[must_use]
-    pub fn is_not_done(&self) -> bool {
+    pub(crate) fn is_not_done(&self) -> bool {
         self.is_elsewhere() || BUSY.contains(&self.name()) || FINAL.contains(&self.name())
     }
 

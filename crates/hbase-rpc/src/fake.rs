@@ -8,7 +8,7 @@
 //! servers and networks ([`FaultKind`]).
 //!
 //! Absent on purpose: calls that [`crate::Client`] does not make, access control, versions beyond
-//! one, and compactions.
+//! one, and compactions other than by [`Table::compact`].
 
 mod calls;
 mod cluster;
@@ -30,9 +30,18 @@ use bytes::Bytes;
 use prost::Message;
 use tokio::runtime::{Builder, Handle, Runtime};
 
+/// The messages that tests of connections and decoders take apart.
+pub mod messages {
+    pub use crate::messages::{
+        CellBlockMeta, ExceptionResponse, GetMetaRegionLocationsRequest, GetMetaRegionLocationsResponse,
+        GetTableDescriptorsResponse, MultiResponse, ResponseHeader, ScanResponse,
+    };
+}
+
 pub use self::faults::{Fault, FaultKind};
 use self::server::Listener;
 use self::state::State;
+pub use self::table::{ColumnRange, Table, View};
 use crate::regions::META_REGION;
 
 /// A handle to act on a cluster, from any thread. Actions in the middle of a call get one, too.

@@ -4,7 +4,7 @@
 //! The crate knows HBase, and nothing of the data kept there. A [`Client`] stands for a cluster:
 //! the client finds regions, keeps connections, and repeats calls where a repetition is safe.
 //! [`blocking`] offers the same to threads. Below, a [`Connection`] carries many calls at once to
-//! one server; [`messages`] holds requests and answers, and [`Cells`] the cells of an answer.
+//! one server, and [`Cells`] are the cells of an answer.
 //!
 //! Times of cells are milliseconds since 1970, lengths are bytes, and keys are compared byte by
 //! byte. A stop row is not in its range, and an empty stop row is the end of the table. An
@@ -43,7 +43,6 @@
 //! The feature `testsuite` adds `fake`, a cluster in this process for tests.
 #![forbid(unsafe_code)]
 
-mod batch;
 pub mod blocking;
 mod bounds;
 mod cell;
@@ -55,11 +54,13 @@ pub mod fake;
 mod frame;
 #[cfg(feature = "kerberos")]
 mod kerberos;
-pub mod messages;
+#[cfg_attr(
+    not(feature = "testsuite"),
+    expect(unreachable_pub, reason = "`fake` shows some of them to tests")
+)]
+mod messages;
 mod pages;
 mod regions;
-mod retry;
-mod scan;
 mod slots;
 #[cfg(feature = "tls")]
 mod tls;
@@ -69,9 +70,8 @@ mod tls;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-pub use batch::{CheckAndMutate, Checked, Get, Mutation};
 pub use cell::{Cell, CellError, CellType, Cells, LATEST};
-pub use client::{Client, ClientOptions};
+pub use client::{CheckAndMutate, Checked, Client, ClientOptions, Get, Mutation, Scan, Scanner, Watch};
 pub use connection::{Connection, ConnectionOptions};
 pub use error::{Advice, Error, RemoteError};
 pub use frame::{Answer, Service};
@@ -79,7 +79,5 @@ pub use frame::{Answer, Service};
 pub use kerberos::{Kerberos, NotAPrincipal};
 pub use pages::{PageOptions, Pages, Range};
 pub use regions::{Address, Region};
-pub use retry::Watch;
-pub use scan::{Scan, Scanner};
 #[cfg(feature = "tls")]
 pub use tls::{Tls, TlsError};

@@ -12,10 +12,9 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
 use self::message::message;
+use crate::client::{Retry, pieces};
 use crate::messages::{ScanRequest, ScanResponse};
 use crate::regions::{Region, Regions, specifier};
-use crate::retry::Retry;
-use crate::scan::pieces;
 use crate::{Cell, Client, Error, Service};
 
 /// Rows from one key to another.

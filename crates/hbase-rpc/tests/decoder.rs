@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes};
-use hbase_rpc::fake::{FakeCluster, Fault};
-use hbase_rpc::messages::{
+use hbase_rpc::fake::messages::{
     GetMetaRegionLocationsRequest, GetTableDescriptorsResponse, MultiResponse, ResponseHeader, ScanResponse,
 };
+use hbase_rpc::fake::{FakeCluster, Fault};
 use hbase_rpc::{
     Answer, Cell, CellType, CheckAndMutate, Client, ClientOptions, Connection, ConnectionOptions, Error, Get,
     Mutation, PageOptions, Pages, Range, Scan, Service,

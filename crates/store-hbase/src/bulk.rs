@@ -14,8 +14,10 @@ use index::{
 
 use super::layout::{RECORD_COLUMN, Record, document_row};
 use super::rows::{Rows, Span, Table};
+use super::store::HbaseStore;
+use super::uri::HbaseUri;
 use super::uri::of_transport;
-use super::{HbaseStore, HbaseUri, documents, loads, retention};
+use super::{documents, loads, retention};
 
 /// Documents on their way into an index in HBase, in files.
 pub struct BulkLoad {

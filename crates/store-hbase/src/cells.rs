@@ -4,7 +4,7 @@
 use index::{Cell, CellPage, Cursor, Error, Result, Segments};
 use simhash::{ROW_KEY_LEN, RowKey};
 
-use super::Access;
+use super::access::Access;
 use super::layout::{INDEX_FAMILY, decode_owned_id, in_row};
 use super::rows::{LONG_PAGE_RESULTS, Row, Span, Table};
 

@@ -15,6 +15,7 @@ use index::backend::claims::{Claim, Claimant, Entry, Seen, State, Step, Ticket};
 use index::{Document, DocumentId, Error, ErrorKind, Insertion, Result, Rule, Sketch};
 
 use self::claimed::Claimed;
+use super::access::{Access, owner};
 use super::buckets::Reach;
 use super::counters::Counters;
 use super::documents::{self, Stored};
@@ -25,7 +26,6 @@ use super::outlook::Outlook;
 use super::remove::swap;
 use super::rows::{Swapped, Table};
 use super::write::{OldCells, Writes};
-use super::{Access, owner};
 
 /// The time for which a claim makes others wait after its owner has died.
 pub(super) const LEASE: Duration = Duration::from_secs(10);

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 use index::backend::claims::{Claim, Entry, State};
 use index::{Cursor, Document, DocumentId, Error, Page, Result, StoredDocument, Text, Timestamp};
 
-use super::Access;
+use super::access::Access;
 use super::layout::{
     CLAIM_COLUMN, DOCUMENT_FAMILY, DOCUMENTS_END, RECORD_COLUMN, Record, TEXT_COLUMNS, decode_claim,
     decode_document_row, decode_text, document_row, in_row, text_qualifier,

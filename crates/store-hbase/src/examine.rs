@@ -19,7 +19,7 @@ use simhash::RowKey;
 
 use self::sums::Sums;
 use self::walk::{Open, walk};
-use super::Access;
+use super::access::Access;
 use super::claiming::LEASE;
 use super::documents::{self, Stored};
 use super::layout::{Record, decode_document_row, decode_id, index_column};

@@ -7,9 +7,8 @@
 //! can fail in every way that a network can ([`FaultKind`]), and its clock can be set.
 //!
 //! Absent on purpose: calls that our clients do not make (the answer is an `IOError`), access
-//! control, versions beyond one, families' own lives, and slowness. A real gateway answers an
-//! unknown filter with an internal error; the fake answers with an `IOError`, because it knows
-//! fewer filters.
+//! control, versions beyond one, and slowness. A real gateway answers an unknown filter with an
+//! internal error; the fake answers with an `IOError`, because it knows fewer filters.
 
 mod calls;
 mod faults;
@@ -28,13 +27,14 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use hbase_rpc::fake::View;
 use hbase_thrift::hbase::ColumnDescriptor;
 
 use faults::Faults;
 pub use faults::{Fault, FaultKind};
 use scanner::Scanners;
 use server::{Connections, Listener};
-use store::{Change, Selection, Stamp, Store, View, parse_column};
+use store::{Store, change, column, parse_column};
 
 /// A row's key and its cells: column, value, timestamp.
 pub type VisibleRow = (Vec<u8>, Vec<(Vec<u8>, Vec<u8>, i64)>);
@@ -140,31 +140,20 @@ impl FakeGateway {
     /// Creates a table of several regions: all but the first begin at the rows of `splits`. A scan
     /// reads each region when it comes to it.
     pub fn create_split_table(&self, name: &str, families: &[&str], splits: &[&[u8]]) {
-        let families = families.iter().map(|name| (name.as_bytes().to_vec(), family(name))).collect();
-        lock(&self.shared.store).create(name.as_bytes(), families, splits);
-    }
-
-    /// Sets the answer of `getColumnDescriptors` about a family, for tables made otherwise than
-    /// they should be.
-    ///
-    /// # Panics
-    /// Where there is no such table.
-    pub fn describe_family(&self, table: &str, name: &str, family: ColumnDescriptor) {
         let mut store = lock(&self.shared.store);
-        let table = store.table_mut(table.as_bytes()).expect("the table was created");
-        table.families.insert(name.as_bytes().to_vec(), family);
+        let table = store.create(name.as_bytes(), splits);
+        families.iter().for_each(|name| table.describe(name.as_bytes(), family(name)));
     }
 
-    /// Lets the cells of a family expire `seconds` after their timestamps, if they are put from now
-    /// on.
+    /// Lets the cells of a family expire `seconds` after their timestamps.
     ///
     /// # Panics
     /// Where there is no such table or family.
     pub fn set_time_to_live(&self, table: &str, family: &str, seconds: i32) {
         let mut store = lock(&self.shared.store);
         let table = store.table_mut(table.as_bytes()).expect("the table was created");
-        let family = table.families.get_mut(family.as_bytes()).expect("the family was created");
-        family.time_to_live = Some(seconds);
+        let described = table.families[family.as_bytes()].clone();
+        table.describe(family.as_bytes(), ColumnDescriptor { time_to_live: Some(seconds), ..described });
     }
 
     /// Removes a table; returns true if it existed.
@@ -178,12 +167,12 @@ impl FakeGateway {
     /// Where there is no such table.
     #[must_use]
     pub fn rows(&self, table: &str) -> Vec<VisibleRow> {
-        let view = View { selection: &Selection::default(), before: i64::MAX, now: self.shared.now() };
+        let view = View::at(self.shared.now());
         let store = lock(&self.shared.store);
         let table = store.table(table.as_bytes()).expect("the table was created");
-        let rows = table.scan_all(&view).into_iter().map(|(row, cells)| {
-            let cells = cells.into_iter().map(|cell| (cell.column(), cell.value, cell.timestamp));
-            (row, cells.collect())
+        let rows = table.cells.rows(b"", b"", &view).map(|(row, cells)| {
+            let cells = cells.iter().map(|cell| (column(cell), cell.value.to_vec(), cell.timestamp));
+            (row.to_vec(), cells.collect())
         });
         rows.collect()
     }
@@ -195,11 +184,11 @@ impl FakeGateway {
     /// Where there is no such table or family, or the column has no qualifier.
     pub fn put_raw(&self, table: &str, row: &[u8], column: &[u8], value: &[u8], timestamp: i64) {
         let (family, qualifier) = parse_column(column);
-        let qualifier = qualifier.expect("a column is family:qualifier");
-        let change = Change::Put { family, qualifier, value: value.to_vec() };
+        assert!(qualifier.is_some(), "a column is family:qualifier");
+        let change = change(row, (family, qualifier), Some(value.to_vec()), timestamp);
         let mut store = lock(&self.shared.store);
         let table = store.table_mut(table.as_bytes()).expect("the table was created");
-        table.change(row, &[change], Stamp { timestamp, ttl_ms: None }).expect("the family was created");
+        table.apply(&[change], None, self.shared.now()).expect("the family was created");
     }
 
     /// Loses a row with its versions and delete markers, which nothing in HBase does; returns true
@@ -208,7 +197,7 @@ impl FakeGateway {
     /// # Panics
     /// Where there is no such table.
     pub fn erase(&self, table: &str, row: &[u8]) -> bool {
-        lock(&self.shared.store).table_mut(table.as_bytes()).expect("the table was created").erase(row)
+        lock(&self.shared.store).table_mut(table.as_bytes()).expect("the table was created").cells.erase(row)
     }
 
     /// Flushes all tables: only the newest of the versions put since the last flush is kept, and it
@@ -229,7 +218,7 @@ impl FakeGateway {
     /// Where there is no such table.
     #[must_use]
     pub fn n_stored(&self, table: &str) -> usize {
-        lock(&self.shared.store).table(table.as_bytes()).expect("the table was created").n_stored()
+        lock(&self.shared.store).table(table.as_bytes()).expect("the table was created").cells.n_stored()
     }
 
     /// Returns the time in ms since 1970: the wall clock's, until the clock is set.

@@ -11,26 +11,19 @@
 //! # Adding a transport
 //!
 //! Behind the seam is a transport, one module and one cargo feature each, which no other part of
-//! the crate knows. `rpc` leaves connections, look-up and retries to the crate `hbase-rpc`, and
-//! takes the `Witness` and the wording of messages from `plan`. `thrift` consists of the parts in
-//! `plan`: a `Connection` with its `Failure`, which gives its meaning for the call (`Meaning`); a
-//! `Call` for each kind of request (a page of ranges, cells of rows, mutations, swaps, the time to
-//! live of families), each with a `Witness`, and the swaps `Once`; and a `Server`, which words the
-//! messages about the other end and their advice. An implementation of `Rows` cuts a batch into
-//! calls (`Shard`), and has `Retry` repeat a `Dispatch` of them. A transport to one server lends
-//! connections from a `Pool`. A transport to many servers has its own `Lanes`: a connection for the
-//! region of each call, and a new cut of the call where a region has moved. Then the transport
-//! needs an arm of [`Transport`], by which a URL names it, a line of `engine/src/uri.rs`, and has
-//! to pass `index::testsuite` like any store.
+//! the crate knows. `rpc` leaves connections, look-up and retries to the crate `hbase-rpc`.
+//! `thrift` has them in `thrift::plan`: a `Connection` to the gateway, and a `Call` for each kind
+//! of request. Common to transports are the `Witness`, by which a request is known to belong to
+//! the index, and the `Server`, which words the messages about the other end and their advice. A
+//! new transport needs an arm of [`Transport`], by which a URL names it, a line of
+//! `engine/src/uri.rs`, and has to pass `index::testsuite` like any store, and the hazards of this
+//! crate's tests.
 #![cfg_attr(
-    not(feature = "thrift"),
-    expect(
-        dead_code,
-        unused_imports,
-        reason = "the parts in `plan` are what the gateway's transport is made of"
-    )
+    not(any(feature = "rpc", feature = "thrift")),
+    expect(dead_code, reason = "a build without a transport opens no index")
 )]
 
+mod access;
 mod buckets;
 mod bulk;
 mod cells;
@@ -45,26 +38,25 @@ mod loads;
 mod marks;
 mod meet;
 mod near;
+mod options;
 mod order;
 mod outlook;
-mod plan;
 mod remove;
 mod retention;
 mod rows;
 #[cfg(feature = "rpc")]
 mod rpc;
+mod server;
+mod store;
+#[cfg(all(feature = "rpc", feature = "thrift"))]
 #[cfg(test)]
-#[cfg(feature = "thrift")]
 mod tests;
 #[cfg(feature = "thrift")]
 mod thrift;
 mod transport;
 mod uri;
-mod weigh;
+mod witness;
 mod write;
-
-use std::hash::{BuildHasher, RandomState};
-use std::time::Duration;
 
 /// Runs the examples of the README.
 #[cfg(doctest)]
@@ -72,239 +64,8 @@ use std::time::Duration;
 struct Readme;
 
 pub use self::bulk::{BulkLoad, Standing};
-use self::counters::Counters;
-use self::documents::to_stored_document;
 #[cfg(all(feature = "thrift", any(test, feature = "testsuite")))]
 pub use self::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
-use self::layout::{METADATA_COLUMN, METADATA_ROW, RECORD_COLUMN, TEXT_FAMILY, in_row};
-use self::outlook::Outlook;
-use self::plan::Options;
-use self::rows::{MasterWait, Rows, Swap, Swapped, Table};
+pub use self::store::HbaseStore;
 pub use self::transport::Transport;
 pub use self::uri::{HbaseUri, TlsFiles};
-use index::backend::Horizon;
-use index::backend::{check_batch, check_documents, not_created, page_len};
-use index::{
-    CellPage, Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata,
-    NearDocuments, Neighbours, Page, Result, Rule, Segments, Selection, Sketch, SketchKind, Status, Store,
-    StoredDocument, Text, TextKeeping, WriteMark,
-};
-
-/// A store in HBase.
-///
-/// Nothing is kept in this process: every process sees the writes of all others as soon as they are
-/// acknowledged. A batch that fails may have been written in part; the error says which part.
-///
-/// Any number of processes may insert new documents at the same time: of near documents one is
-/// kept. [`Store::insert`] makes no check: if it writes while another insertion is between its
-/// search and its end, the other insertion does not notice.
-pub struct HbaseStore {
-    rows: Box<dyn Rows>,
-    clock: Clock,
-    counters: Counters,
-    outlook: Outlook,
-}
-
-/// The context of one call: the rows and the settings of an index.
-struct Access<'a> {
-    rows: &'a dyn Rows,
-    kind: &'a SketchKind,
-    clock: &'a Clock,
-    /// The horizon at the beginning of the call.
-    horizon: Horizon,
-    /// True if the index keeps the texts of its documents.
-    keeps_texts: bool,
-}
-
-impl Access<'_> {
-    /// Returns the time in milliseconds since 1970.
-    fn now(&self) -> i64 {
-        self.clock.now().as_ms()
-    }
-
-    /// Returns true if `rule` is decided by a count over texts.
-    fn counts_by(&self, rule: &Rule) -> bool {
-        self.keeps_texts && rule.counter.is_some()
-    }
-}
-
-/// The least wait for a reply: without patience a call is still made, once.
-const REPLY_MIN: Duration = Duration::from_secs(1);
-
-/// Draws a random number to identify one owner of claims, or one mark; no two draw the same.
-fn owner() -> u64 {
-    RandomState::new().hash_one(std::process::id())
-}
-
-impl HbaseStore {
-    /// Returns the store of the index at `uri`; it connects on first use. `patience` is the longest
-    /// wait for a server or a region that is away; the default is 120 s from the last answer.
-    ///
-    /// # Errors
-    /// `InvalidArgument` where the transport of the URL is not in this build.
-    pub fn open(uri: &HbaseUri, clock: Clock, patience: Option<Duration>) -> Result<Self> {
-        let mut options = Options { n_connections: uri.n_connections, ..Options::default() };
-        options.patience = patience.unwrap_or(options.patience);
-        options.reply_timeout = options.reply_timeout.min(options.patience.max(REPLY_MIN));
-        Ok(Self::over(Transport::open(uri, options)?, clock))
-    }
-
-    fn over(rows: Box<dyn Rows>, clock: Clock) -> Self {
-        Self { rows, clock, counters: Counters::default(), outlook: Outlook::default() }
-    }
-
-    fn access(&self) -> Result<Access<'_>> {
-        let Metadata { kind, retain, texts, .. } = self.created()?;
-        let horizon = Horizon::new(*retain, self.clock.now());
-        let keeps_texts = *texts != TextKeeping::None;
-        Ok(Access { rows: &*self.rows, kind, clock: &self.clock, horizon, keeps_texts })
-    }
-
-    fn created(&self) -> Result<&Metadata> {
-        match self.rows.known().metadata() {
-            Some(metadata) => Ok(metadata),
-            None => self.find()?.ok_or_else(not_created),
-        }
-    }
-
-    /// Reads the stored metadata, which must equal those seen first.
-    fn find(&self) -> Result<Option<&Metadata>> {
-        self.rows.known().find_in(|| self.stored())
-    }
-
-    /// Returns the metadata as they are stored.
-    fn stored(&self) -> Result<Option<Vec<u8>>> {
-        // HBase always reports a missing table or family on reads, and not on writes.
-        for (table, column) in [(Table::Index, &b"f"[..]), (Table::Documents, RECORD_COLUMN)] {
-            self.rows.get(table, &[column], &[METADATA_ROW.to_vec()])?;
-        }
-        let rows = self.rows.get(Table::Documents, &[METADATA_COLUMN], &[METADATA_ROW.to_vec()])?;
-        let cell = rows.into_iter().flatten().next();
-        if let Some(cell) = &cell {
-            // Before the store is bound to the metadata: tables that do not fit may be altered and
-            // tried again.
-            let metadata = Metadata::decode(&cell.value).map_err(|error| in_row(METADATA_ROW, error))?;
-            retention::check_opened(&*self.rows, &metadata)?;
-        }
-        Ok(cell.map(|cell| cell.value))
-    }
-}
-
-impl Store for HbaseStore {
-    fn metadata(&self) -> Result<Option<Metadata>> {
-        Ok(self.find()?.cloned())
-    }
-
-    fn create(&self, metadata: &Metadata) -> Result<Metadata> {
-        if let Some(stored) = self.metadata()? {
-            return Ok(stored);
-        }
-        retention::check_new(&*self.rows, metadata)?;
-        let (row, column) = (METADATA_ROW.to_vec(), METADATA_COLUMN.to_vec());
-        let record = metadata.encode()?;
-        let put = Swap { row, column, from: None, to: record.clone(), time_to_live: None };
-        let swapped = self.rows.swap(Table::Documents, &[put])?;
-        if swapped == [Swapped::Done] {
-            return Ok(self.rows.known().check(Some(&record))?.clone());
-        }
-        self.metadata()?.ok_or_else(|| match swapped[..] {
-            [Swapped::Unknown] => {
-                Error::new(ErrorKind::Unavailable, "the metadata was not written; try again")
-            }
-            _ => Error::corrupt("the metadata of the index was deleted while it was created"),
-        })
-    }
-
-    fn has_room_for_texts(&self) -> Result<bool> {
-        let has_family = self.rows.has_family(Table::Documents, TEXT_FAMILY, MasterWait::Whole)?;
-        if !has_family {
-            let name = self.rows.name(Table::Documents);
-            tracing::warn!(
-                "the new index keeps no texts, because {name} has no family for them, and estimates decide: schema/README.md \
-                 tells how to add it"
-            );
-        }
-        Ok(has_family)
-    }
-
-    fn prepare(&self) -> Result<()> {
-        self.created()?;
-        // Also if both tables were there before. Each call reads the documents' table as its
-        // witness.
-        self.rows.get(Table::Index, &[b"f"], &[METADATA_ROW.to_vec()]).map(drop)
-    }
-
-    fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
-        check_documents(documents)?;
-        write::insert(&self.access()?, documents)
-    }
-
-    fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
-        check_documents(documents)?;
-        rule.check_similar_alone()?;
-        claiming::insert_if_new(&self.access()?, documents, rule, &self.counters, &self.outlook)
-    }
-
-    fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
-        check_batch(ids.len())?;
-        remove::remove_if(&self.access()?, ids, selection)
-    }
-
-    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
-        check_batch(ids.len())?;
-        let records = documents::read_live(&self.access()?, ids.iter())?;
-        let get = |id: &DocumentId| Some(to_stored_document(id.clone(), records.get(id)?.clone()));
-        Ok(ids.iter().map(get).collect())
-    }
-
-    fn texts(&self, ids: &[DocumentId]) -> Result<Vec<Option<Text>>> {
-        check_batch(ids.len())?;
-        documents::texts(&self.access()?, ids)
-    }
-
-    fn near(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<Neighbours>> {
-        check_batch(queries.len())?;
-        rule.check_similar_alone()?;
-        near::near(&self.access()?, queries, rule, limit)
-    }
-
-    fn near_documents(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<NearDocuments>> {
-        check_batch(queries.len())?;
-        rule.check_similar_alone()?;
-        near::near_documents(&self.access()?, queries, rule, limit)
-    }
-
-    fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
-        let limit = page_len(limit)?;
-        documents::scan(&self.access()?, &after, limit)
-    }
-
-    fn cells(&self, segments: Segments, after: &Cursor, limit: usize) -> Result<Option<CellPage>> {
-        // Cells are small: a page of cells may be longer than a batch.
-        page_len(limit)?;
-        cells::cells(&self.access()?, segments, after, limit).map(Some)
-    }
-
-    fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
-        examine::examine(&|| self.access(), mends, report)
-    }
-
-    fn mark(&self, counts: bool) -> Result<Option<WriteMark>> {
-        self.created()?;
-        if counts { marks::next(&*self.rows).map(Some) } else { marks::last(&*self.rows) }
-    }
-
-    fn has_written(&self, mark: &WriteMark) -> Result<bool> {
-        self.created()?;
-        marks::has(&*self.rows, mark)
-    }
-
-    /// HBase cannot count the rows of a table without reading them all; no count is given.
-    fn status(&self) -> Result<Status> {
-        Ok(Status {
-            claims: Some(self.counters.read()),
-            connections: Some(self.rows.connections()),
-            ..Status::default()
-        })
-    }
-}

@@ -6,8 +6,8 @@
 
 use index::{Result, WriteMark};
 
+use super::access::owner;
 use super::layout::{MARK_COLUMN, METADATA_ROW, damaged, in_row};
-use super::owner;
 use super::rows::{Rows, Swap, Swapped, Table};
 
 /// Returns the last mark; `None` before the first.

@@ -4,6 +4,8 @@
 //! row is newer than the cell. Where texts decide (`weigh`), a row is read once more with its
 //! texts, and that later read counts.
 
+mod weigh;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -12,13 +14,14 @@ use index::{DocumentId, Family, Glance, Nearness, Result, Rule, Sketch, Timestam
 use minhash::Similarity;
 use simhash::RowKey;
 
-use super::Access;
+use super::access::Access;
 use super::buckets::{Buckets, Candidate, Reach, is_filed};
 use super::documents::{self, Stored};
 use super::loads::{self, may_load_beneath};
 use super::rows::Table;
-use super::weigh::Scales;
 use super::write::Writes;
+
+use self::weigh::Scales;
 
 /// The age at which a cell that leads nowhere is deleted. A younger cell may belong to a writer
 /// that has not written its record yet.

@@ -22,9 +22,10 @@ use index::{
 use simhash::BucketKey;
 use tables::Cost;
 
+use super::access::Access;
 use super::buckets::{Buckets, Candidate, Reach, facet_of};
+use super::documents;
 use super::layout::Record;
-use super::{Access, documents};
 
 /// The number of queries answered together: their candidates are in memory at one time.
 const GROUP: usize = 64;

@@ -21,11 +21,11 @@ use std::time::Duration;
 use index::backend::claims::{Claim, State, Ticket};
 use index::{DocumentId, Error, ErrorKind, Result, Selection};
 
+use super::access::{Access, owner};
 use super::documents::{self, Stored, to_stored_document};
 use super::layout::{CLAIM_COLUMN, document_row, encode_claim};
 use super::rows::{Swap, Swapped, Table};
 use super::write::{OldCells, Writes};
-use super::{Access, owner};
 
 /// The time for which a removal, with its timestamp, is remembered, and the end of an aborted
 /// claim.

@@ -20,12 +20,14 @@ use index::{ConnectionCounts, Error, ErrorKind, Result};
 use self::checks::{Checkpoint, Checks};
 use self::failures::Watch;
 use crate::layout::{METADATA_COLUMN, METADATA_ROW};
-use crate::plan::{Options, Server, Witness};
+use crate::options::Options;
 use crate::rows::{
     Cell, MasterWait, Mutation, Mutations, PAGE_RESULTS, RESULT_CELLS, Row, Rows, Span, Swap, Swapped, Table,
     TableNames, Visit,
 };
-use crate::{HbaseUri, TlsFiles};
+use crate::server::Server;
+use crate::uri::{HbaseUri, TlsFiles};
+use crate::witness::Witness;
 
 /// The patience with a master, for a call that can do without one.
 const MASTER_WAIT: Duration = Duration::from_secs(2);
@@ -289,7 +291,7 @@ impl Rows for RpcRows {
 }
 
 /// Returns a request for some columns of each row; a family alone stands for all of its columns.
-fn gets(columns: &[&[u8]], rows: &[Vec<u8>]) -> Vec<Get> {
+pub(super) fn gets(columns: &[&[u8]], rows: &[Vec<u8>]) -> Vec<Get> {
     let mut wanted: Vec<(bytes::Bytes, Vec<bytes::Bytes>)> = Vec::new();
     for column in columns {
         let (family, qualifier) = family_and_qualifier(column);
@@ -318,13 +320,13 @@ fn to_row(cells: Vec<RpcCell>) -> Row {
     Row { key, cells: cells.into_iter().map(to_cell).collect() }
 }
 
-fn to_cell(cell: RpcCell) -> Cell {
+pub(super) fn to_cell(cell: RpcCell) -> Cell {
     Cell { qualifier: cell.qualifier.to_vec(), value: cell.value.to_vec(), timestamp: cell.timestamp }
 }
 
 /// Returns a cell that puts a value or, without one, deletes all versions up to `timestamp`; of a
 /// family alone, all columns.
-fn cell(row: &[u8], column: &[u8], timestamp: i64, value: Option<&[u8]>) -> RpcCell {
+pub(super) fn cell(row: &[u8], column: &[u8], timestamp: i64, value: Option<&[u8]>) -> RpcCell {
     let (family, qualifier) = family_and_qualifier(column);
     RpcCell {
         row: row.to_vec().into(),
@@ -341,7 +343,7 @@ fn cell(row: &[u8], column: &[u8], timestamp: i64, value: Option<&[u8]>) -> RpcC
 }
 
 /// Splits a column at its first colon; a family alone has no colon.
-fn family_and_qualifier(column: &[u8]) -> (&[u8], &[u8]) {
+pub(super) fn family_and_qualifier(column: &[u8]) -> (&[u8], &[u8]) {
     match column.iter().position(|&byte| byte == b':') {
         Some(colon) => (&column[..colon], &column[colon + 1..]),
         None => (column, &[]),

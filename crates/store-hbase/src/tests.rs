@@ -1,6 +1,7 @@
-//! The store on the fake gateway, in every way that a network, a cluster or a writer can fail. The
-//! common suite shows the contract of all stores without failures.
+//! The store on rows of every kind, in every way that a network, a cluster or a writer can fail.
+//! The common suite shows the contract of all stores without failures.
 
+mod bench;
 mod between;
 mod buckets;
 mod bulk;
@@ -10,10 +11,12 @@ mod deaths;
 mod examine;
 mod examine_beside;
 mod faults;
+mod gateway;
 mod ghosts;
 mod glance;
 mod made_anew;
 mod marks;
+mod memory;
 mod outages;
 mod pool;
 mod swaps;
@@ -34,10 +37,12 @@ use index::{
 };
 use simhash::Fingerprint;
 
-use super::HbaseStore;
-use super::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
-use super::plan::Options;
-use super::thrift::ThriftRows;
+use self::bench::{Bench, Call, Mishap, On, hazards};
+use super::fake::VisibleRow;
+use super::layout::METADATA_ROW;
+use super::options::Options;
+use super::rows::Rows;
+use super::store::HbaseStore;
 
 /// The time at which the tests begin, in milliseconds.
 const BEGIN: i64 = 1_763_735_000_000;
@@ -49,7 +54,6 @@ const OPTIONS: Options = Options {
     n_connections: 4,
     connect_timeout: Duration::from_secs(30),
     reply_timeout: Duration::from_secs(30),
-    first_reply_timeout: Duration::from_secs(30),
     first_patience: Duration::from_secs(30),
     patience: Duration::from_secs(30),
 };
@@ -58,30 +62,45 @@ const OPTIONS: Options = Options {
 const IMPATIENT: Options =
     Options { first_patience: Duration::from_millis(30), patience: Duration::from_millis(60), ..OPTIONS };
 
-/// A gateway whose clock stands, with the tables of the index `t`.
-struct Place {
-    gateway: FakeGateway,
+/// A place whose clock stands, with the tables of the index `t`.
+struct Place<B: Bench + ?Sized = dyn Bench> {
     clock: Arc<AtomicI64>,
+    hbase: Box<B>,
 }
 
 impl Place {
+    /// Makes a place without tables.
+    fn empty(on: On) -> Self {
+        Self::over(on.start())
+    }
+
     /// Makes a place without an index.
-    fn bare() -> Self {
-        let gateway = FakeGateway::start();
-        gateway.set_clock_ms(BEGIN);
-        gateway.create_table("t", &["f"]);
-        gateway.create_table("t_docs", &["d", "m"]);
-        Self { gateway, clock: Arc::new(AtomicI64::new(BEGIN)) }
+    fn bare(on: On) -> Self {
+        let place = Self::empty(on);
+        place.create_tables();
+        place
     }
 
-    fn new() -> Self {
-        Self::of(&metadata())
+    fn new(on: On) -> Self {
+        Self::of(on, &metadata())
     }
 
-    fn of(metadata: &Metadata) -> Self {
-        let place = Self::bare();
+    fn of(on: On, metadata: &Metadata) -> Self {
+        let place = Self::bare(on);
         place.store().create(metadata).unwrap();
         place
+    }
+}
+
+impl<B: Bench + ?Sized> Place<B> {
+    fn over(hbase: Box<B>) -> Self {
+        hbase.set_clock_ms(BEGIN);
+        Self { clock: Arc::new(AtomicI64::new(BEGIN)), hbase }
+    }
+
+    fn create_tables(&self) {
+        self.hbase.create_table("t", &["f"]);
+        self.hbase.create_table("t_docs", &["d", "m"]);
     }
 
     fn store(&self) -> HbaseStore {
@@ -90,15 +109,18 @@ impl Place {
 
     /// Returns a store whose clock can be set.
     fn store_with(&self, options: Options) -> HbaseStore {
-        let clock = Arc::clone(&self.clock);
-        let rows = ThriftRows::new(self.gateway.address().to_string(), "t", options);
-        HbaseStore::over(Box::new(rows), Clock::new(move || clock.load(Ordering::Relaxed)))
+        self.store_over(self.hbase.rows("t", options))
     }
 
-    /// Advances the clocks of the stores and of the gateway.
+    fn store_over(&self, rows: Box<dyn Rows>) -> HbaseStore {
+        let clock = Arc::clone(&self.clock);
+        HbaseStore::over(rows, Clock::new(move || clock.load(Ordering::Relaxed)))
+    }
+
+    /// Advances the clocks of the stores and of HBase.
     fn advance(&self, ms: i64) {
         self.clock.fetch_add(ms, Ordering::Relaxed);
-        self.gateway.advance(Duration::from_millis(ms as u64));
+        self.hbase.advance(Duration::from_millis(ms as u64));
     }
 
     fn set_clock(&self, ms: i64) {
@@ -106,13 +128,13 @@ impl Place {
     }
 
     fn index_rows(&self) -> Vec<VisibleRow> {
-        self.gateway.rows("t")
+        self.hbase.rows_of("t")
     }
 
     /// Returns the rows of documents, without the metadata.
     fn document_rows(&self) -> Vec<VisibleRow> {
-        let mut rows = self.gateway.rows("t_docs");
-        rows.retain(|(key, _)| key != super::METADATA_ROW);
+        let mut rows = self.hbase.rows_of("t_docs");
+        rows.retain(|(key, _)| key != METADATA_ROW);
         rows
     }
 

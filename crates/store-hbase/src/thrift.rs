@@ -4,6 +4,7 @@
 
 mod calls;
 mod connection;
+mod plan;
 mod protocol;
 mod scan;
 mod witness;
@@ -12,15 +13,16 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use index::backend::Known;
-use index::{Clock, ConnectionCounts, Result};
+use index::{ConnectionCounts, Result};
 
 use self::calls::{Apply, Describe, Get, SwapCall};
 use self::connection::Connection;
+use self::plan::{Call, Dispatch, Once, Pool, Retry, Shard};
 use self::scan::Scan;
 use self::witness::Witness;
-use crate::HbaseStore;
-use crate::plan::{self, Call, Dispatch, Once, Options, Pool, Retry, Server, Shard};
+use crate::options::Options;
 use crate::rows::{Cell, MasterWait, Mutations, Rows, Span, Swap, Swapped, Table, TableNames, Visit};
+use crate::server::Server;
 
 /// The number of scanners that one connection opens at a time. Requests written ahead of the
 /// replies must fit the buffers of both ends, or both would wait for the other to read.
@@ -37,22 +39,6 @@ const MUTATIONS: Shard = Shard { min: 1_000, max: 2_500 };
 
 /// The time to live of a family without one, in seconds.
 const FOREVER: i32 = i32::MAX;
-
-impl HbaseStore {
-    /// Returns the store of the index `name` behind the Thrift gateway at `gateway`, `HOST:PORT`,
-    /// with at most `n_connections` at a time. It connects on first use.
-    #[must_use]
-    pub fn new(gateway: String, name: &str, n_connections: usize) -> Self {
-        Self::with_clock(gateway, name, n_connections, Clock::system())
-    }
-
-    /// Works as [`new`](Self::new), with another clock than this machine's.
-    #[must_use]
-    pub fn with_clock(gateway: String, name: &str, n_connections: usize, clock: Clock) -> Self {
-        let options = Options { n_connections, ..Options::default() };
-        Self::over(Box::new(ThriftRows::new(gateway, name, options)), clock)
-    }
-}
 
 /// The rows of one index behind one gateway.
 pub(crate) struct ThriftRows {
@@ -78,7 +64,7 @@ impl ThriftRows {
     }
 
     fn witness(&self) -> Witness<'_> {
-        Witness::new(self.tables.of(Table::Documents).as_bytes(), plan::Witness::new(&self.known))
+        Witness::new(self.tables.of(Table::Documents).as_bytes(), crate::witness::Witness::new(&self.known))
     }
 
     /// Returns the time to live of a family, `None` if the table lacks the family.
@@ -98,7 +84,7 @@ impl ThriftRows {
         calls: Vec<C>,
         done: &mut dyn FnMut(C) -> Result<()>,
     ) -> Result<()> {
-        self.retry.run(&mut Dispatch::new(&self.pool, calls, done))
+        self.retry.run(Dispatch::new(&self.pool, calls, done))
     }
 }
 

@@ -1,17 +1,5 @@
 //! Transports: the carriers of rows between this process and HBase.
 
-#[cfg(not(all(feature = "thrift", feature = "rpc")))]
-use index::Error;
-use index::Result;
-
-use crate::HbaseUri;
-use crate::plan::Options;
-use crate::rows::Rows;
-#[cfg(feature = "rpc")]
-use crate::rpc::RpcRows;
-#[cfg(feature = "thrift")]
-use crate::thrift::ThriftRows;
-
 /// A carrier of rows between this process and HBase, named by the scheme of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
@@ -69,34 +57,5 @@ impl Transport {
     /// Returns true if HBase is told a user's name.
     pub(crate) fn has_user(self) -> bool {
         self == Self::Rpc
-    }
-
-    /// Returns the rows of the index at `uri`. Makes no request to HBase yet.
-    #[cfg_attr(
-        not(any(feature = "thrift", feature = "rpc")),
-        expect(unused_variables, reason = "this build has no transport that takes the options")
-    )]
-    pub(crate) fn open(uri: &HbaseUri, options: Options) -> Result<Box<dyn Rows>> {
-        match uri.transport {
-            #[cfg(feature = "thrift")]
-            Self::Gateway => Ok(Box::new(ThriftRows::new(uri.server.clone(), &uri.name, options))),
-            #[cfg(not(feature = "thrift"))]
-            Self::Gateway => Err(Self::missing(uri, "thrift")),
-            #[cfg(feature = "rpc")]
-            Self::Rpc => Ok(Box::new(RpcRows::new(uri, options)?)),
-            #[cfg(not(feature = "rpc"))]
-            Self::Rpc => Err(Self::missing(uri, "rpc")),
-        }
-    }
-
-    /// Returns the error of a transport that is not in this build.
-    #[cfg(not(all(feature = "thrift", feature = "rpc")))]
-    fn missing(uri: &HbaseUri, feature: &str) -> Error {
-        let HbaseUri { transport, server, name, .. } = uri;
-        let (scheme, what) = (transport.scheme(), transport.server());
-        Error::invalid(format!(
-            "this build has no {what} transport, so it cannot open {scheme}://{server}/{name}; build it with the feature \
-             `{feature}`"
-        ))
     }
 }

@@ -3,12 +3,11 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 
 use index::backend::split_authority;
-use index::{CallSizes, Capabilities, Clock, Error, Mode, Place, Result, Store, TextKeeping};
+use index::{Error, Place, Result};
 
-use crate::{HbaseStore, Transport};
+use crate::transport::Transport;
 
 /// The place of an index in HBase, and the way to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,37 +205,6 @@ impl fmt::Display for HbaseUri {
     }
 }
 
-impl Place for HbaseUri {
-    fn open(&self, _: Mode, clock: Clock, patience: Option<Duration>) -> Result<Box<dyn Store>> {
-        if clock.refuses_ahead() {
-            return Err(Error::invalid(
-                "an index in HBase does not know when it was last written to; leave --clock-ahead-max out (what has \
-                 expired is dropped by the clocks of HBase's servers, not by this machine's)",
-            ));
-        }
-        Ok(Box::new(HbaseStore::open(self, clock, patience)?))
-    }
-
-    fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities {
-            local_path: None,
-            outlives_process: true,
-            n_handles_max: self.n_connections,
-            // Two round trips for up to 64, the documents included.
-            searches: CallSizes::new(4, 64),
-            // An insertion may wait for another process: few others share its wait.
-            insertions: CallSizes::new(16, 64),
-            contained: false,
-            // Where the tables have a family for them.
-            texts: TextKeeping::Zstd,
-        }
-    }
-
-    fn public_name(&self) -> String {
-        format!("{}://{}/{}", self.transport.scheme(), self.server, self.name)
-    }
-}
-
 /// Returns the transport that a URL names, and the part after the colon; `None` if the URL is no
 /// place in HBase.
 pub(crate) fn of_transport(uri: &str) -> Option<(Transport, &str)> {
@@ -291,7 +259,7 @@ mod tests {
     #[cfg(not(feature = "thrift"))]
     fn a_transport_that_is_not_in_this_build() {
         let uri: HbaseUri = "hbase://h/a".parse().unwrap();
-        let error = HbaseStore::open(&uri, Clock::system(), None).err().unwrap();
+        let error = crate::HbaseStore::open(&uri, index::Clock::system(), None).err().unwrap();
         let says = "this build has no gateway transport, so it cannot open hbase://h:9090/a; build it with the feature `thrift`";
         assert_eq!(error.to_string(), says);
     }
@@ -300,7 +268,7 @@ mod tests {
     #[cfg(all(feature = "rpc", not(feature = "kerberos")))]
     fn a_principal_in_a_build_without_kerberos() {
         let uri: HbaseUri = "hbase+rpc://m/a?principal=hbase/_HOST@A".parse().unwrap();
-        let error = HbaseStore::open(&uri, Clock::system(), None).err().unwrap().to_string();
+        let error = crate::HbaseStore::open(&uri, index::Clock::system(), None).err().unwrap().to_string();
         assert!(
             error.contains("build it with the feature `kerberos`") && error.contains("hbase://"),
             "{error}"

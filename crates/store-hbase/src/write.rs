@@ -28,13 +28,14 @@ use index::backend::claims::{Claim, State};
 use index::{Document, DocumentId, Error, Insertion, Result, Sketch, Text};
 use simhash::RowKey;
 
+use super::access::Access;
 use super::buckets::is_filed;
+use super::documents;
 use super::documents::Stored;
 use super::layout::{
     RECORD_COLUMN, Record, TEXT_COLUMNS, digest, document_row, encode_text, index_column, text_column,
 };
 use super::rows::{Mutation, Mutations, Table};
-use super::{Access, documents};
 
 /// The time for which searches can still meet the old cells of a replaced document: longer than any
 /// search takes.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::calls::MASTER;
 use super::faults::{Fault, FaultKind};
 use super::server::Listener;
-use super::table::Table;
+use super::table::{Table, View};
 use super::{Cluster, HOST, lock};
 use crate::Cell;
 use crate::messages::{DISABLED, ENABLED, ENABLING};
@@ -45,8 +45,9 @@ impl Cluster {
         self.drop_table(name);
         let mut state = lock(&self.0.state);
         let family = |(name, life): &(&str, Option<u32>)| (Bytes::copy_from_slice(name.as_bytes()), *life);
-        let families = families.iter().map(family).collect();
-        state.tables.insert(name.to_owned(), Table { families, state: ENABLED, ..Table::default() });
+        let mut table = Table::new(families.iter().map(family));
+        table.state = ENABLED;
+        state.tables.insert(name.to_owned(), table);
         let mut starts: Vec<Bytes> = splits.iter().map(|start| Bytes::copy_from_slice(start)).collect();
         starts.insert(0, Bytes::new());
         for (place, start) in starts.iter().enumerate() {
@@ -221,7 +222,13 @@ impl Cluster {
         lock(&self.0.state).answer_len_max = n_bytes;
     }
 
-    /// Advances the clock of all servers.
+    /// Stops the clock of all servers at a time.
+    pub fn set_clock_ms(&self, now_ms: i64) {
+        let mut state = lock(&self.0.state);
+        (state.stands_at_ms, state.ahead_ms) = (Some(now_ms), 0);
+    }
+
+    /// Advances the clock of all servers, running or stopped.
     pub fn advance(&self, time: Duration) {
         lock(&self.0.state).ahead_ms += i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
     }
@@ -242,7 +249,8 @@ impl Cluster {
         lock(&self.0.state).faults.clear();
     }
 
-    /// Returns the number of calls of a method, faults included.
+    /// Returns the number of calls of a method, faults included; a `"Multi"` goes by other names,
+    /// too, as in [`Fault::on`].
     #[must_use]
     pub fn n_calls(&self, method: &str) -> u64 {
         lock(&self.0.state).n_calls.get(method).copied().unwrap_or(0)
@@ -254,10 +262,9 @@ impl Cluster {
     /// Where there is no such table.
     #[must_use]
     pub fn rows(&self, table: &str) -> Vec<Vec<Cell>> {
-        let state = lock(&self.0.state);
-        let (table, now) = (&state.tables[table], state.now());
-        let rows = table.rows.keys().map(|key| table.visible(key, &[], now));
-        rows.filter(|cells| !cells.is_empty()).collect()
+        self.with_table(table, |table, now| {
+            table.rows(b"", b"", &View::at(now)).map(|(_, cells)| cells).collect()
+        })
     }
 
     /// Puts cells directly into a table, past all servers.
@@ -265,15 +272,25 @@ impl Cluster {
     /// # Panics
     /// Where there is no such table.
     pub fn put(&self, table: &str, cells: Vec<Cell>) {
+        self.with_table(table, |table, now| table.apply(cells, None, now));
+    }
+
+    /// Acts on a table past all servers, given their time.
+    ///
+    /// # Panics
+    /// Where there is no such table.
+    pub fn with_table<T>(&self, name: &str, act: impl FnOnce(&mut Table, i64) -> T) -> T {
         let mut state = lock(&self.0.state);
         let now = state.now();
-        state.tables.get_mut(table).expect("the table was created").apply(cells, None, now);
+        act(state.tables.get_mut(name).expect("the table was created"), now)
     }
 
     /// Counts a call, and returns the kind of the fault that hits it.
-    pub(super) fn count(&self, method: &str, server: usize) -> Option<FaultKind> {
+    pub(super) fn count(&self, methods: &[&str], server: usize) -> Option<FaultKind> {
         let mut state = lock(&self.0.state);
-        *state.n_calls.entry(method.to_owned()).or_default() += 1;
-        state.faults.hit(method, server)
+        for method in methods {
+            *state.n_calls.entry((*method).to_owned()).or_default() += 1;
+        }
+        state.faults.hit(methods, server)
     }
 }

@@ -35,6 +35,9 @@ pub enum FaultKind {
     /// with an exception of this class, and not executed. An action with a condition takes its
     /// whole region action with it, as in HBase.
     Action(usize, &'static str),
+    /// In a `Multi`, so many actions are executed, and the call is answered with an exception of
+    /// this class: batches are not atomic.
+    ExceptionAfterActions(usize, &'static str),
     /// In a `Multi`, all actions on the region of this number are answered with one exception, and
     /// none is executed.
     Region(usize, &'static str),
@@ -69,6 +72,7 @@ impl fmt::Debug for FaultKind {
             Self::FinalException(class) => return write!(f, "FinalException({class})"),
             Self::ExceptionAfter(class) => return write!(f, "ExceptionAfter({class})"),
             Self::Action(place, class) => return write!(f, "Action({place}, {class})"),
+            Self::ExceptionAfterActions(n, class) => return write!(f, "ExceptionAfterActions({n}, {class})"),
             Self::Region(place, class) => return write!(f, "Region({place}, {class})"),
             Self::Delay(time) => return write!(f, "Delay({time:?})"),
             Self::CutAfter(n) => return write!(f, "CutAfter({n})"),
@@ -92,7 +96,8 @@ impl Fault {
         Self { method: None, server: None, nth: 1, n_times: 1, kind }
     }
 
-    /// Creates a fault of the next call of this method, such as `"Scan"`.
+    /// Creates a fault of the next call of this method, such as `"Scan"`. A `"Multi"` goes by the
+    /// names `"CheckAndMutate"`, `"Mutate"` or `"Get"`, too, by the first of these that is in it.
     #[must_use]
     pub fn on(method: &str, kind: FaultKind) -> Self {
         Self { method: Some(method.to_owned()), ..Self::any(kind) }
@@ -153,10 +158,10 @@ impl Faults {
     }
 
     /// Counts a call, and takes the first fault that hits it. Other faults wait for the next call.
-    pub(super) fn hit(&mut self, method: &str, server: usize) -> Option<FaultKind> {
+    pub(super) fn hit(&mut self, methods: &[&str], server: usize) -> Option<FaultKind> {
         let mut hit = None;
         for (place, fault) in self.0.iter_mut().enumerate() {
-            if fault.method.as_deref().is_some_and(|wanted| wanted != method)
+            if fault.method.as_deref().is_some_and(|wanted| !methods.contains(&wanted))
                 || fault.server.is_some_and(|wanted| wanted != server)
             {
                 continue;
@@ -186,7 +191,7 @@ mod tests {
         faults.push(Fault::on("Scan", FaultKind::Close).nth(2));
         faults.push(Fault::any(FaultKind::Stall).nth(3).times(2));
         faults.push(Fault::on("Scan", FaultKind::Heartbeat).at(1));
-        let mut hit = |method, server| faults.hit(method, server).map(|kind| format!("{kind:?}"));
+        let mut hit = |method, server| faults.hit(&[method], server).map(|kind| format!("{kind:?}"));
         assert_eq!(hit("Scan", 1), None);
         assert_eq!(hit("Multi", 1), None);
         assert_eq!(hit("Scan", 1).as_deref(), Some("Close"));

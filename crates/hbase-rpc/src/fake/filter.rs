@@ -1,10 +1,10 @@
 //! The filters known to the fake.
 
-use bytes::Bytes;
 use prost::Message;
 
 use super::Failure;
-use crate::messages::{self, COLUMN_RANGE_FILTER, ColumnRange, MULTI_ROW_RANGE_FILTER, MultiRowRange};
+use super::table::ColumnRange;
+use crate::messages::{self, COLUMN_RANGE_FILTER, MULTI_ROW_RANGE_FILTER, MultiRowRange};
 
 /// The filter of a scan.
 pub(super) enum Filter {
@@ -34,7 +34,15 @@ impl Filter {
                 }
                 Ok(Self::Rows(rows))
             }
-            COLUMN_RANGE_FILTER => Ok(Self::Columns(ColumnRange::decode(bytes).map_err(torn)?)),
+            COLUMN_RANGE_FILTER => {
+                let range = messages::ColumnRange::decode(bytes).map_err(torn)?;
+                Ok(Self::Columns(ColumnRange {
+                    min: range.min.unwrap_or_default(),
+                    includes_min: range.min_inclusive.unwrap_or(true),
+                    max: range.max.unwrap_or_default(),
+                    includes_max: range.max_inclusive.unwrap_or(false),
+                }))
+            }
             name => Err(Failure::last("DoNotRetryIOException", &format!("no filter {name}"))),
         }
     }
@@ -47,10 +55,9 @@ impl Filter {
         })
     }
 
-    pub(super) fn has_column(&self, qualifier: &Bytes) -> bool {
+    pub(super) fn has_column(&self, qualifier: &[u8]) -> bool {
         let Self::Columns(columns) = self else { return true };
-        is_after(qualifier, columns.min.as_deref(), columns.min_inclusive)
-            && columns.max.as_deref().is_none_or(|max| is_before(qualifier, Some(max), columns.max_inclusive))
+        columns.has(qualifier)
     }
 }
 

@@ -4,10 +4,11 @@ use bytes::{Bytes, BytesMut};
 use prost::Message;
 
 use super::faults::FaultKind;
-use super::state::{Place, State};
+use super::state::{Place, Region, State};
+use super::table::View;
 use super::{Failure, Reply, meta};
 use crate::messages::{
-    Action, BinaryComparator, CellResult, Condition, Get, MultiRequest, MultiResponse, Mutation,
+    Action, BinaryComparator, CellResult, Column, Condition, Get, MultiRequest, MultiResponse, Mutation,
     NameBytesPair, RegionAction, RegionActionResult, ResultOrException, TIME_TO_LIVE,
 };
 use crate::{Cell, Cells};
@@ -31,6 +32,20 @@ pub(super) fn multi(
     }
     let block = call.found.freeze();
     Ok(Reply::new(&answer, block))
+}
+
+/// Returns the name of the strongest work in a `Multi`.
+pub(super) fn name(mut request: Bytes) -> Option<&'static str> {
+    let len = prost::decode_length_delimiter(&mut request).ok()?;
+    let request = MultiRequest::decode(request.get(..len)?).ok()?;
+    let has_mutation = |region: &RegionAction| region.actions.iter().any(|action| action.mutation.is_some());
+    Some(if request.regions.iter().any(|region| region.condition.is_some()) {
+        "CheckAndMutate"
+    } else if request.regions.iter().any(has_mutation) {
+        "Mutate"
+    } else {
+        "Get"
+    })
 }
 
 /// A call under way.
@@ -83,7 +98,10 @@ impl Call<'_> {
     ) -> RegionActionResult {
         let mut result = RegionActionResult::default();
         for (number, (action, cells)) in asked.actions.iter().zip(changes).enumerate() {
-            let outcome = self.told(first + number).and_then(|()| self.action(place, action, cells));
+            let outcome = self.told(first + number).and_then(|()| {
+                let now = self.state.now();
+                self.action(place, action, cells, now)
+            });
             let (found, exception) = match outcome {
                 Ok(found) => (Some(found), None),
                 Err(failure) => (None, Some(failure.pair())),
@@ -104,15 +122,16 @@ impl Call<'_> {
     ) -> Result<RegionActionResult, Failure> {
         (first..first + asked.actions.len()).try_for_each(|number| self.told(number))?;
         let holds = self.holds(place, condition)?;
-        if holds {
+        if let Some(now) = holds {
             for (action, cells) in asked.actions.iter().zip(changes) {
-                self.action(place, action, cells)?;
+                self.action(place, action, cells, now)?;
             }
         }
-        Ok(RegionActionResult { processed: Some(holds), ..RegionActionResult::default() })
+        Ok(RegionActionResult { processed: Some(holds.is_some()), ..RegionActionResult::default() })
     }
 
-    fn holds(&self, place: &Place, condition: &Condition) -> Result<bool, Failure> {
+    /// Returns the time of the change if the condition holds.
+    fn holds(&self, place: &Place, condition: &Condition) -> Result<Option<i64>, Failure> {
         let torn = || Failure::last("DoNotRetryIOException", "a condition that cannot be read");
         let (Some(row), Some(family), Some(qualifier)) =
             (&condition.row, &condition.family, &condition.qualifier)
@@ -122,11 +141,10 @@ impl Call<'_> {
         let comparator = condition.comparator.as_ref().and_then(|comparator| comparator.serialized.clone());
         let comparator = BinaryComparator::decode(comparator.unwrap_or_default()).map_err(|_| torn())?;
         let expected = comparator.comparable.value.unwrap_or_default();
-        let column = crate::messages::Column { family: family.clone(), qualifiers: vec![qualifier.clone()] };
-        let get = Get { row: row.clone(), columns: vec![column], ..Get::default() };
-        let found = self.get(place, &get)?.into_iter().next();
-        // An empty value stands for no cell, too.
-        Ok(found.map_or(expected.is_empty(), |cell| cell.value == expected))
+        let region = region_of(place, row)?;
+        self.state.check_family(&region.table, family)?;
+        let (table, column) = (&self.state.tables[&region.table], (family.clone(), qualifier.clone()));
+        Ok(table.time_of_change(row, column, &expected, self.state.now()))
     }
 
     /// Fails if a test has a fault for the action of this number.
@@ -135,11 +153,20 @@ impl Call<'_> {
             Some(FaultKind::Action(wanted, class)) if *wanted == number => {
                 Err(Failure::new(class, "as told"))
             }
+            Some(FaultKind::ExceptionAfterActions(n, class)) if *n <= number => {
+                Err(Failure::new(class, "as told"))
+            }
             _ => Ok(()),
         }
     }
 
-    fn action(&mut self, place: &Place, action: &Action, cells: Vec<Cell>) -> Result<CellResult, Failure> {
+    fn action(
+        &mut self,
+        place: &Place,
+        action: &Action,
+        cells: Vec<Cell>,
+        now: i64,
+    ) -> Result<CellResult, Failure> {
         if let Some(get) = &action.get {
             let found = self.get(place, get)?;
             for cell in &found {
@@ -149,7 +176,7 @@ impl Call<'_> {
             return Ok(CellResult { associated_cell_count, ..CellResult::default() });
         }
         if let Some(mutation) = &action.mutation {
-            self.change(place, mutation, cells)?;
+            self.change(place, mutation, cells, now)?;
         }
         Ok(CellResult::default())
     }
@@ -163,35 +190,49 @@ impl Call<'_> {
                 cells.retain(|cell| families.is_empty() || families.contains(&&cell.family));
                 Ok(cells)
             }
-            Place::Region(region) => {
-                if !region.has(&get.row) {
-                    return Err(Failure::new("regionserver.WrongRegionException", "the row is elsewhere"));
-                }
-                let table = &self.state.tables[&region.table];
-                get.columns.iter().try_for_each(|column| table.check_family(&column.family))?;
-                Ok(table.visible(&get.row, &get.columns, self.state.now()))
+            Place::Region(_) => {
+                let region = region_of(place, &get.row)?;
+                let check = |column: &Column| self.state.check_family(&region.table, &column.family);
+                get.columns.iter().try_for_each(check)?;
+                let view = View { columns: &columns(&get.columns), ..View::at(self.state.now()) };
+                Ok(self.state.tables[&region.table].visible(&get.row, &view))
             }
         }
     }
 
-    fn change(&mut self, place: &Place, mutation: &Mutation, cells: Vec<Cell>) -> Result<(), Failure> {
-        let Place::Region(region) = place else {
-            return Err(Failure::last("DoNotRetryIOException", "hbase:meta is made by the cluster"));
-        };
-        let now = self.state.now();
-        let table = self.state.tables.get_mut(&region.table);
-        let table = table.ok_or_else(|| Failure::new("NotServingRegionException", "no such table"))?;
+    fn change(
+        &mut self,
+        place: &Place,
+        mutation: &Mutation,
+        cells: Vec<Cell>,
+        now: i64,
+    ) -> Result<(), Failure> {
         for cell in &cells {
-            table.check_family(&cell.family)?;
-            if !region.has(&cell.row) {
-                return Err(Failure::new("regionserver.WrongRegionException", "the row is elsewhere"));
-            }
+            self.state.check_family(&region_of(place, &cell.row)?.table, &cell.family)?;
         }
         let life = mutation.attributes.iter().find(|pair| pair.name == TIME_TO_LIVE);
         let life = life.and_then(|pair| pair.value.as_deref()?.try_into().ok()).map(i64::from_be_bytes);
+        let Some(first) = cells.first() else { return Ok(()) };
+        let name = &region_of(place, &first.row)?.table;
+        let table = self.state.tables.get_mut(name);
+        let table = table.ok_or_else(|| Failure::new("NotServingRegionException", "no such table"))?;
         table.apply(cells, life, now);
         Ok(())
     }
+}
+
+/// Returns the region of a place, which has to have the row.
+fn region_of<'a>(place: &'a Place, row: &[u8]) -> Result<&'a Region, Failure> {
+    match place {
+        Place::Region(region) if region.has(row) => Ok(region),
+        Place::Region(_) => Err(Failure::new("regionserver.WrongRegionException", "the row is elsewhere")),
+        Place::Meta => Err(Failure::last("DoNotRetryIOException", "hbase:meta is made by the cluster")),
+    }
+}
+
+/// Returns the columns of a request, as tables take them.
+pub(super) fn columns(asked: &[Column]) -> Vec<(Bytes, Vec<Bytes>)> {
+    asked.iter().map(|column| (column.family.clone(), column.qualifiers.clone())).collect()
 }
 
 impl Failure {

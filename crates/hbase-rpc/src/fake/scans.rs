@@ -1,11 +1,11 @@
 //! Scans: a region's rows, answer by answer, in pieces where a row is long.
 
-use std::cmp::Ordering;
-
 use bytes::{Bytes, BytesMut};
 
 use super::filter::Filter;
+use super::multi::columns;
 use super::state::{Place, State};
+use super::table::View;
 use super::{Failure, Reply, meta};
 use crate::Cell;
 use crate::messages::{Scan, ScanRequest, ScanResponse};
@@ -100,7 +100,7 @@ fn begun(state: &State, server: usize, request: &ScanRequest) -> Result<OpenScan
     let mut is_inclusive = scan.include_start_row.unwrap_or(true);
     if let Place::Region(region) = state.place(&region.value, server)? {
         for column in &scan.columns {
-            state.tables[&region.table].check_family(&column.family)?;
+            state.check_family(&region.table, &column.family)?;
         }
         if row < region.start {
             (row, is_inclusive) = (region.start, true);
@@ -122,14 +122,16 @@ fn read(
     let filter = Filter::of(open.scan.filter.as_ref())?;
     let len_max = open.scan.max_result_size.unwrap_or(u64::MAX).min(state.answer_len_max);
     let batch = open.scan.batch_size.filter(|n| *n > 0).unwrap_or(u32::MAX) as usize;
-    let keys = keys(state, open);
-    for (place, key) in keys.iter().enumerate() {
-        if !filter.has_row(key) {
+    let columns = columns(&open.scan.columns);
+    let view = View { columns: &columns, ..View::at(state.now()) };
+    let mut after = open.from.after.take();
+    let mut rows = rows(state, &open.region, &open.scan, &open.from, &view).peekable();
+    while let Some((key, mut cells)) = rows.next() {
+        if !filter.has_row(&key) {
             continue;
         }
-        let mut cells = cells(state, open, key);
         cells.retain(|cell| filter.has_column(&cell.qualifier));
-        if let Some((family, qualifier)) = open.from.after.take().filter(|_| open.from.row == *key) {
+        if let Some((family, qualifier)) = after.take().filter(|_| open.from.row == key) {
             cells.retain(|cell| (&cell.family, &cell.qualifier) > (&family, &qualifier));
         }
         let mut cells = &cells[..];
@@ -144,11 +146,12 @@ fn read(
             answer.cells_per_result.push(n as u32);
             answer.partial_flag_per_result.push(!later.is_empty());
             let is_full = answer.cells_per_result.len() >= n_max || block.len() as u64 >= len_max;
-            let has_more = !later.is_empty() || place + 1 < keys.len();
+            let has_more = !later.is_empty() || rows.peek().is_some();
             if is_full && has_more {
                 let column = now.last().map(|cell| (cell.family.clone(), cell.qualifier.clone()));
                 let after = column.filter(|_| !later.is_empty());
-                open.from = From { row: key.clone(), is_inclusive: after.is_some(), after };
+                drop(rows);
+                open.from = From { row: key, is_inclusive: after.is_some(), after };
                 return Ok(true);
             }
             cells = later;
@@ -158,41 +161,37 @@ fn read(
 }
 
 /// Returns the rows left of a scan, in their order, before any filter.
-fn keys(state: &State, open: &OpenScan) -> Vec<Bytes> {
-    let OpenScan { scan, from, region, .. } = open;
-    let stop = scan.stop_row.clone().unwrap_or_default();
-    let includes_stop = scan.include_stop_row.unwrap_or(false);
-    let is_left = |order: &dyn Fn(&[u8], &[u8]) -> Ordering, key: &Bytes| {
-        let after = order(key, &from.row);
-        (after.is_gt() || after.is_eq() && from.is_inclusive)
-            && (stop.is_empty() || order(key, &stop).is_lt() || includes_stop && *key == stop)
-    };
+fn rows<'a>(
+    state: &'a State,
+    region: &Bytes,
+    scan: &Scan,
+    from: &From,
+    view: &'a View<'a>,
+) -> Box<dyn Iterator<Item = (Bytes, Vec<Cell>)> + 'a> {
+    let From { row: start, is_inclusive, .. } = from.clone();
+    let mut stop = scan.stop_row.clone().unwrap_or_default();
+    if scan.include_stop_row == Some(true) && !stop.is_empty() {
+        stop = [&stop[..], &[0]].concat().into();
+    }
+    let is_before = |key: &Bytes, stop: &Bytes| stop.is_empty() || !key.is_empty() && key < stop;
     match state.regions.get(region) {
         Some(region) => {
-            let table = &state.tables[&region.table];
-            let keys = table.rows.range(from.row.clone()..).map(|(key, _)| key);
-            keys.take_while(|key| region.has(key))
-                .filter(|key| is_left(&|a, b| a.cmp(b), key))
-                .cloned()
-                .collect()
+            let stop = if is_before(&region.end, &stop) { &region.end } else { &stop };
+            let rows = state.tables[&region.table].rows(&start, stop, view);
+            Box::new(rows.filter(move |(key, _)| is_inclusive || *key != start))
         }
         None => {
-            let keys = meta::rows(state).into_iter().map(|(key, _)| key);
-            keys.filter(|key| is_left(&meta::compare, key)).collect()
-        }
-    }
-}
-
-fn cells(state: &State, open: &OpenScan, key: &Bytes) -> Vec<Cell> {
-    let columns = &open.scan.columns;
-    match state.regions.get(&open.region) {
-        Some(region) => state.tables[&region.table].visible(key, columns, state.now()),
-        None => {
-            let row = meta::rows(state).into_iter().find(|(found, _)| found == key);
-            let mut cells = row.map(|(_, cells)| cells).unwrap_or_default();
-            let is_wanted = |cell: &Cell| columns.iter().any(|column| column.family == cell.family);
-            cells.retain(|cell| columns.is_empty() || is_wanted(cell));
-            cells
+            let is_left = move |key: &Bytes| {
+                let after = meta::compare(key, &start);
+                (after.is_gt() || after.is_eq() && is_inclusive)
+                    && (stop.is_empty() || meta::compare(key, &stop).is_lt())
+            };
+            let is_wanted = |cell: &Cell| view.columns.iter().any(|(family, _)| *family == cell.family);
+            let rows = meta::rows(state).into_iter().filter(move |(key, _)| is_left(key));
+            Box::new(rows.map(move |(key, mut cells)| {
+                cells.retain(|cell| view.columns.is_empty() || is_wanted(cell));
+                (key, cells)
+            }))
         }
     }
 }

@@ -16,7 +16,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time;
 
 use super::faults::FaultKind;
-use super::{Cluster, Failure, Reply, calls, lock};
+use super::{Cluster, Failure, Reply, calls, lock, multi};
 use crate::messages::{CellBlockMeta, ConnectionHeader, ExceptionResponse, RequestHeader, ResponseHeader};
 
 /// The bound of HBase's own servers.
@@ -126,7 +126,9 @@ async fn answer(
     let header = RequestHeader::decode_length_delimited(&mut request).map_err(io::Error::other)?;
     let method = header.method.unwrap_or_default();
     let call_id = header.call_id.unwrap_or(0);
-    let fault = cluster.count(&method, server);
+    let work = if method == "Multi" { multi::name(request.clone()) } else { None };
+    let methods: Vec<_> = [method.as_str()].into_iter().chain(work).collect();
+    let fault = cluster.count(&methods, server);
     let closed = || Err(io::ErrorKind::ConnectionAborted.into());
     let mut outcome = None;
     match &fault {
@@ -145,7 +147,9 @@ async fn answer(
     };
     let mut bytes = frame(call_id, outcome);
     match fault {
-        Some(FaultKind::ExceptionAfter(class)) => bytes = frame(call_id, Err(Failure::new(class, "as told"))),
+        Some(FaultKind::ExceptionAfter(class) | FaultKind::ExceptionAfterActions(_, class)) => {
+            bytes = frame(call_id, Err(Failure::new(class, "as told")));
+        }
         Some(FaultKind::GarbageAfter(garbage)) => bytes = garbage.into(),
         Some(FaultKind::RewriteAfter(rewrite)) => bytes = rewrite(bytes.into()).into(),
         Some(FaultKind::CutAfter(n)) => {

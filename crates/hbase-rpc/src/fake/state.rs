@@ -27,6 +27,8 @@ pub(super) struct State {
     pub(super) n_calls: BTreeMap<String, u64>,
     /// The most bytes of cells in one answer to a scan.
     pub(super) answer_len_max: u64,
+    /// The time of a stopped clock.
+    pub(super) stands_at_ms: Option<i64>,
     pub(super) ahead_ms: i64,
     /// True if servers turn callers without a ticket away; no caller can show one here.
     pub(super) wants_kerberos: bool,
@@ -73,6 +75,7 @@ impl State {
             faults: Faults::default(),
             n_calls: BTreeMap::new(),
             answer_len_max: u64::MAX,
+            stands_at_ms: None,
             ahead_ms: 0,
             wants_kerberos: false,
             last_id: 0,
@@ -80,8 +83,8 @@ impl State {
     }
 
     pub(super) fn now(&self) -> i64 {
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        i64::try_from(wall.as_millis()).unwrap_or(i64::MAX) + self.ahead_ms
+        let wall = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        self.stands_at_ms.unwrap_or_else(|| i64::try_from(wall()).unwrap_or(i64::MAX)) + self.ahead_ms
     }
 
     pub(super) fn next_id(&mut self) -> u64 {
@@ -113,6 +116,18 @@ impl State {
             return Err(moved);
         }
         Ok(Place::Region(region.clone()))
+    }
+
+    /// Checks that a table has a family.
+    ///
+    /// # Errors
+    /// The exception of HBase for a family that is missing.
+    pub(super) fn check_family(&self, table: &str, family: &[u8]) -> Result<(), Failure> {
+        if self.tables[table].families.contains_key(family) {
+            return Ok(());
+        }
+        let what = format!("Column family {} does not exist", String::from_utf8_lossy(family));
+        Err(Failure::last("regionserver.NoSuchColumnFamilyException", &what))
     }
 
     /// Adds a region with a name of its own. The caller has removed the regions in its place.

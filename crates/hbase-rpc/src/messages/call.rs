@@ -5,24 +5,24 @@ use prost::Message;
 
 /// The first message on a connection.
 #[derive(Clone, PartialEq, Message)]
-pub struct ConnectionHeader {
+pub(crate) struct ConnectionHeader {
     /// The caller.
     #[prost(message, optional, tag = "1")]
-    pub user: Option<UserInformation>,
+    pub(crate) user: Option<UserInformation>,
     /// The service of the server, by name.
     #[prost(string, optional, tag = "2")]
-    pub service: Option<String>,
+    pub(crate) service: Option<String>,
     /// The encoding of cells, by its Java class.
     #[prost(string, optional, tag = "3")]
-    pub codec: Option<String>,
+    pub(crate) codec: Option<String>,
 }
 
 /// The caller, by name.
 #[derive(Clone, PartialEq, Message)]
-pub struct UserInformation {
+pub(crate) struct UserInformation {
     /// The user's name.
     #[prost(string, required, tag = "1")]
-    pub effective: String,
+    pub(crate) effective: String,
 }
 
 /// The block of cells after the message of a request or an answer.
@@ -35,22 +35,22 @@ pub struct CellBlockMeta {
 
 /// The header of each request.
 #[derive(Clone, PartialEq, Message)]
-pub struct RequestHeader {
+pub(crate) struct RequestHeader {
     /// The number of the call, repeated in the answer.
     #[prost(uint32, optional, tag = "1")]
-    pub call_id: Option<u32>,
+    pub(crate) call_id: Option<u32>,
     /// The name of the method.
     #[prost(string, optional, tag = "3")]
-    pub method: Option<String>,
+    pub(crate) method: Option<String>,
     /// True if a message follows.
     #[prost(bool, optional, tag = "4")]
-    pub has_param: Option<bool>,
+    pub(crate) has_param: Option<bool>,
     /// The cells that follow the message.
     #[prost(message, optional, tag = "5")]
-    pub cells: Option<CellBlockMeta>,
+    pub(crate) cells: Option<CellBlockMeta>,
     /// Milliseconds until the caller gives up.
     #[prost(uint32, optional, tag = "7")]
-    pub timeout: Option<u32>,
+    pub(crate) timeout: Option<u32>,
 }
 
 /// The header of each answer.
@@ -72,39 +72,39 @@ pub struct ResponseHeader {
 pub struct ExceptionResponse {
     /// The Java class.
     #[prost(string, optional, tag = "1")]
-    pub class: Option<String>,
+    pub(crate) class: Option<String>,
     /// The stack trace, which begins with the message.
     #[prost(string, optional, tag = "2")]
-    pub stack_trace: Option<String>,
+    pub(crate) stack_trace: Option<String>,
     /// The present host of a region that has moved.
     #[prost(string, optional, tag = "3")]
-    pub hostname: Option<String>,
+    pub(crate) hostname: Option<String>,
     /// The port on that host.
     #[prost(int32, optional, tag = "4")]
-    pub port: Option<i32>,
+    pub(crate) port: Option<i32>,
     /// True if the server says not to try again.
     #[prost(bool, optional, tag = "5")]
-    pub do_not_retry: Option<bool>,
+    pub(crate) do_not_retry: Option<bool>,
 }
 
 /// A name and its value.
 #[derive(Clone, PartialEq, Message)]
-pub struct NameBytesPair {
+pub(crate) struct NameBytesPair {
     /// The name.
     #[prost(string, required, tag = "1")]
-    pub name: String,
+    pub(crate) name: String,
     /// The value.
     #[prost(bytes = "bytes", optional, tag = "2")]
-    pub value: Option<Bytes>,
+    pub(crate) value: Option<Bytes>,
 }
 
 /// Two values that belong together.
 #[derive(Clone, PartialEq, Message)]
-pub struct BytesBytesPair {
+pub(crate) struct BytesBytesPair {
     /// The name.
     #[prost(bytes = "bytes", required, tag = "1")]
-    pub first: Bytes,
+    pub(crate) first: Bytes,
     /// The value.
     #[prost(bytes = "bytes", required, tag = "2")]
-    pub second: Bytes,
+    pub(crate) second: Bytes,
 }

@@ -1,7 +1,7 @@
 //! Changes of lengths, counts and types in an answer.
 
 use bytes::BufMut;
-use hbase_rpc::messages::{CellBlockMeta, ResponseHeader};
+use hbase_rpc::fake::messages::{CellBlockMeta, ResponseHeader};
 use prost::Message;
 
 /// A random generator: the same numbers for the same seed.
@@ -46,7 +46,7 @@ pub(crate) fn mutated(random: &mut Random, frame: &[u8], seeds: &[Vec<u8>]) -> V
     for _ in 0..1 + random.below(3) {
         match random.below(10) {
             0 => n_block = random.number(n_block),
-            1 => header.exception = Some(hbase_rpc::messages::ExceptionResponse::default()),
+            1 => header.exception = Some(hbase_rpc::fake::messages::ExceptionResponse::default()),
             2 => header.call_id = [None, Some(7), Some(u32::MAX)][random.below(3)],
             3 | 4 => {
                 block = changed_cells(random, block);

@@ -3,7 +3,7 @@
 use index::backend::claims::{Claim, Claimant, State, Step};
 use index::{Document, Insertion};
 
-use super::super::Access;
+use super::super::access::Access;
 use super::super::documents::Stored;
 use super::super::layout::Record;
 use super::super::meet::Ghosts;

@@ -4,15 +4,14 @@
 use std::array::TryFromSliceError;
 use std::collections::BTreeMap;
 
+use hbase_rpc::fake::View;
+use hbase_rpc::{Cell, LATEST};
 use hbase_thrift::hbase::{BatchMutation, Mutation, ScannerID, TCell, TRowResult, Text};
 use thrift::Result;
 
 use super::handler::Handler;
-use super::store::{self, Change, Missing, Selection, Stamp, View, parse_column};
+use super::store::{Columns, Missing, change, columns, parse_column};
 use super::{lock, reply};
-
-/// The time of the server's clock, in place of a timestamp.
-pub(super) const LATEST: i64 = i64::MAX;
 
 /// The longest row key.
 const MAX_ROW_BYTES: usize = i16::MAX as usize;
@@ -20,18 +19,15 @@ const MAX_ROW_BYTES: usize = i16::MAX as usize;
 /// The attributes of a call, beside its arguments.
 pub(super) type Attributes = BTreeMap<Text, Text>;
 
-/// The changes of one row.
-type RowChanges = (Text, Vec<Change>);
-
 impl Handler {
     fn read(
         &self,
         table: &[u8],
         row: &[u8],
-        selection: &Selection,
+        columns: &Columns,
         before: i64,
-    ) -> std::result::Result<Vec<store::Cell>, Missing> {
-        let view = View { selection, before, now: self.shared.now() };
+    ) -> std::result::Result<Vec<Cell>, Missing> {
+        let view = View { columns, before, now: self.shared.now() };
         lock(&self.shared.store).table(table)?.read(row, &view)
     }
 
@@ -39,7 +35,7 @@ impl Handler {
     pub(super) fn get(&self, table: &[u8], row: &[u8], column: Text) -> Result<Vec<TCell>> {
         self.call(|_| {
             check_row(row).map_err(|_| reply::internal_error("get"))?;
-            let cells = self.read(table, row, &Selection::new(&[column]), LATEST);
+            let cells = self.read(table, row, &columns(&[column]), LATEST);
             let cells = cells.map_err(|missing| reply::missing(table, &missing))?;
             Ok(cells.into_iter().map(reply::cell).collect())
         })
@@ -50,12 +46,12 @@ impl Handler {
         method: &str,
         table: &[u8],
         row: Text,
-        columns: &[Text],
+        names: &[Text],
         before: i64,
     ) -> Result<Vec<TRowResult>> {
         self.call(|_| {
             check_row(&row).map_err(|_| reply::internal_error(method))?;
-            let cells = self.read(table, &row, &Selection::new(columns), before);
+            let cells = self.read(table, &row, &columns(names), before);
             let cells = cells.map_err(|missing| reply::missing(table, &missing))?;
             Ok(if cells.is_empty() { Vec::new() } else { vec![reply::row_result(row, cells, false)] })
         })
@@ -67,16 +63,16 @@ impl Handler {
         method: &str,
         table: &[u8],
         rows: Vec<Text>,
-        columns: &[Text],
+        names: &[Text],
         before: i64,
     ) -> Result<Vec<TRowResult>> {
         self.call(|_| {
             rows.iter().try_for_each(|row| check_row(row)).map_err(|_| reply::internal_error(method))?;
             let n_rows = rows.len();
-            let selection = Selection::new(columns);
+            let columns = columns(names);
             let mut results = Vec::new();
             for row in rows {
-                let cells = self.read(table, &row, &selection, before).map_err(|missing| match n_rows {
+                let cells = self.read(table, &row, &columns, before).map_err(|missing| match n_rows {
                     1 => reply::missing(table, &missing),
                     _ => reply::failed_batch(table, &missing, n_rows),
                 })?;
@@ -92,13 +88,11 @@ impl Handler {
     fn change(
         &self,
         table: &[u8],
-        (row, changes): &RowChanges,
-        timestamp: i64,
+        changes: &[Cell],
         ttl_ms: Option<i64>,
     ) -> std::result::Result<(), Missing> {
         let mut store = lock(&self.shared.store);
-        let timestamp = if timestamp == LATEST { self.shared.now() } else { timestamp };
-        store.table_mut(table)?.change(row, changes, Stamp { timestamp, ttl_ms })
+        store.table_mut(table)?.apply(changes, ttl_ms, self.shared.now())
     }
 
     /// Does the deletes of a row first, then its puts: two operations, between which others may
@@ -116,10 +110,10 @@ impl Handler {
             check_timestamp(timestamp).map_err(reply::illegal_argument)?;
             let ttl_ms =
                 ttl_ms(attributes).map_err(|_| reply::io_error("java.io.IOException: bad _ttl", true))?;
-            let (deletes, puts, _) = split(mutations);
+            let (deletes, puts, _) = split(&row, mutations, timestamp);
             for changes in [deletes, puts] {
                 if !changes.is_empty() {
-                    self.change(table, &(row.clone(), changes), timestamp, ttl_ms)
+                    self.change(table, &changes, ttl_ms)
                         .map_err(|missing| reply::missing(table, &missing))?;
                 }
             }
@@ -144,19 +138,19 @@ impl Handler {
                 let row = batch.row.unwrap_or_default();
                 check_row(&row).map_err(|_| reply::internal_error(method))?;
                 check_timestamp(timestamp).map_err(|_| reply::internal_error(method))?;
-                let (deletes, puts, n_dropped) = split(batch.mutations.unwrap_or_default());
+                let (deletes, puts, n_dropped) = split(&row, batch.mutations.unwrap_or_default(), timestamp);
                 if n_dropped > 0 {
                     return Err(reply::internal_error(method));
                 }
-                all_deletes.push((row.clone(), deletes));
-                all_puts.push((row, puts));
+                all_deletes.push(deletes);
+                all_puts.push(puts);
             }
             let ttl_ms =
                 ttl_ms(attributes).map_err(|_| reply::failed_actions("IOException", all_puts.len()))?;
             for mut rows in [all_puts, all_deletes] {
-                rows.retain(|(_, changes)| !changes.is_empty());
+                rows.retain(|changes| !changes.is_empty());
                 let failures: Vec<_> =
-                    rows.iter().filter_map(|row| self.change(table, row, timestamp, ttl_ms).err()).collect();
+                    rows.iter().filter_map(|changes| self.change(table, changes, ttl_ms).err()).collect();
                 if let Some(missing) = failures.first() {
                     return Err(reply::failed_batch(table, missing, failures.len()));
                 }
@@ -184,24 +178,15 @@ impl Handler {
                 return Err(internal_error());
             };
             // A put even where the mutation says delete.
-            let put = Change::Put { family, qualifier, value: put.value.unwrap_or_default() };
-            if parse_column(column).1.is_none() {
-                return Err(internal_error());
-            }
-            let selection = Selection::new(&[column.to_vec()]);
+            let value = Some(put.value.unwrap_or_default());
+            let put = change(&row, (family, Some(qualifier)), value, LATEST);
+            let (family, Some(qualifier)) = parse_column(column) else { return Err(internal_error()) };
             let mut store = lock(&self.shared.store);
-            let now = self.shared.now();
-            let view = View { selection: &selection, before: LATEST, now };
             let done = (|| {
                 let table = store.table_mut(table)?;
-                let found = table.read(&row, &view)?.pop();
-                let (value, timestamp) =
-                    found.map_or((Vec::new(), now), |found| (found.value, found.timestamp));
-                if value != expected {
-                    return Ok(false);
-                }
-                table.change(&row, &[put], Stamp { timestamp: timestamp.max(now), ttl_ms })?;
-                Ok(true)
+                table.check_family(&family)?;
+                let time = table.cells.time_of_change(&row, (family, qualifier), expected, self.shared.now());
+                time.map_or(Ok(false), |now| table.apply(&[put], ttl_ms, now).map(|()| true))
             })();
             done.map_err(|missing| reply::missing(table, &missing))
         })
@@ -247,17 +232,17 @@ fn ttl_ms(attributes: &Attributes) -> std::result::Result<Option<i64>, TryFromSl
 }
 
 /// Returns deletes, puts, and the number of puts without a qualifier, which are left out.
-fn split(mutations: Vec<Mutation>) -> (Vec<Change>, Vec<Change>, usize) {
+fn split(row: &[u8], mutations: Vec<Mutation>, timestamp: i64) -> (Vec<Cell>, Vec<Cell>, usize) {
     let (mut deletes, mut puts, mut n_dropped) = (Vec::new(), Vec::new(), 0);
     for mutation in mutations {
-        let (family, qualifier) = parse_column(&mutation.column.unwrap_or_default());
+        let column = parse_column(&mutation.column.unwrap_or_default());
         let value = mutation.value.unwrap_or_default();
-        match qualifier {
-            qualifier if mutation.is_delete == Some(true) => {
-                deletes.push(Change::Delete { family, qualifier });
-            }
-            Some(qualifier) => puts.push(Change::Put { family, qualifier, value }),
-            None => n_dropped += 1,
+        if mutation.is_delete == Some(true) {
+            deletes.push(change(row, column, None, timestamp));
+        } else if column.1.is_some() {
+            puts.push(change(row, column, Some(value), timestamp));
+        } else {
+            n_dropped += 1;
         }
     }
     (deletes, puts, n_dropped)

@@ -1,27 +1,13 @@
 //! The two filters of HBase's filter language that a client of ours may send, joined by `AND`.
 
+use bytes::Bytes;
+use hbase_rpc::fake::ColumnRange;
+
 /// The cells that pass a filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Filter {
     ranges: Vec<ColumnRange>,
     key_only: bool,
-}
-
-/// `ColumnRangeFilter`: an empty end is no end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct ColumnRange {
-    min: Vec<u8>,
-    min_included: bool,
-    max: Vec<u8>,
-    max_included: bool,
-}
-
-impl ColumnRange {
-    fn contains(&self, qualifier: &[u8]) -> bool {
-        let (min, max) = (self.min.as_slice(), self.max.as_slice());
-        (min.is_empty() || qualifier > min || self.min_included && qualifier == min)
-            && (max.is_empty() || qualifier < max || self.max_included && qualifier == max)
-    }
 }
 
 impl Filter {
@@ -37,14 +23,14 @@ impl Filter {
                 }
                 b"ColumnRangeFilter" => {
                     parser.symbol(b"(")?;
-                    let min = parser.quoted()?;
+                    let min = parser.quoted()?.into();
                     parser.symbol(b",")?;
-                    let min_included = parser.boolean()?;
+                    let includes_min = parser.boolean()?;
                     parser.symbol(b",")?;
-                    let max = parser.quoted()?;
+                    let max = parser.quoted()?.into();
                     parser.symbol(b",")?;
-                    let max_included = parser.boolean()?;
-                    filter.ranges.push(ColumnRange { min, min_included, max, max_included });
+                    let includes_max = parser.boolean()?;
+                    filter.ranges.push(ColumnRange { min, includes_min, max, includes_max });
                 }
                 _ => return None,
             }
@@ -57,9 +43,9 @@ impl Filter {
     }
 
     /// Returns the value of a cell as it passes, or `None` where the cell is left out.
-    pub(super) fn apply(&self, qualifier: &[u8], value: Vec<u8>) -> Option<Vec<u8>> {
-        let passes = self.ranges.iter().all(|range| range.contains(qualifier));
-        passes.then_some(if self.key_only { Vec::new() } else { value })
+    pub(super) fn apply(&self, qualifier: &[u8], value: Bytes) -> Option<Bytes> {
+        let passes = self.ranges.iter().all(|range| range.has(qualifier));
+        passes.then_some(if self.key_only { Bytes::new() } else { value })
     }
 }
 
@@ -118,7 +104,7 @@ mod tests {
 
     fn check(text: &str, qualifier: &str, expected: Option<&str>) {
         let filter = Filter::parse(text.as_bytes()).expect(text);
-        let passed = filter.apply(qualifier.as_bytes(), b"value".to_vec());
+        let passed = filter.apply(qualifier.as_bytes(), "value".into());
         assert_eq!(passed.as_deref(), expected.map(str::as_bytes), "{text} {qualifier}");
     }
 

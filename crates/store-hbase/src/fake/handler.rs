@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use hbase_rpc::LATEST;
 use hbase_thrift::hbase::{
     BatchMutation, Bytes, ColumnDescriptor, HbaseSyncHandler, Mutation, ScannerID, TAccessControlEntity,
     TAppend, TCell, TIncrement, TRegionInfo, TRowResult, TScan, TThriftServerType, Text,
 };
 use thrift::Result;
 
-use super::calls::{Attributes, LATEST};
+use super::calls::Attributes;
 use super::scanner::Scanner;
 use super::{Shared, lock, reply};
 

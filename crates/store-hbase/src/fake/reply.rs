@@ -1,17 +1,18 @@
 //! The replies of the gateway: rows in Thrift's form, and errors in the words of HBase 2.6.1.
 
+use hbase_rpc::Cell;
 use hbase_thrift::hbase::{IOError, IllegalArgument, TCell, TColumn, TRowResult};
 use thrift::{ApplicationError, ApplicationErrorKind, Error};
 
-use super::store::{Cell, Missing};
+use super::store::{Missing, column};
 
 pub(super) fn cell(cell: Cell) -> TCell {
-    TCell::new(cell.value, cell.timestamp)
+    TCell::new(cell.value.to_vec(), cell.timestamp)
 }
 
 /// Returns a row with its columns in a map or, `sorted`, in a list.
 pub(super) fn row_result(row: Vec<u8>, cells: Vec<Cell>, sorted: bool) -> TRowResult {
-    let columns = cells.into_iter().map(|found| (found.column(), cell(found)));
+    let columns = cells.into_iter().map(|found| (column(&found), cell(found)));
     if sorted {
         let columns: Vec<_> = columns.map(|(column, cell)| TColumn::new(column, cell)).collect();
         TRowResult::new(row, None, columns)

@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use hbase_rpc::fake::View;
 use hbase_thrift::hbase::{TRowResult, TScan};
 
 use super::filter::Filter;
 use super::reply;
-use super::store::{Missing, RowCells, Selection, Store, View};
+use super::store::{Columns, Missing, RowCells, Store, columns};
 
 /// The open scanners by id. Ids begin at 0 again when the gateway does.
 #[derive(Debug, Default)]
@@ -51,7 +52,7 @@ pub(super) struct Scanner {
     /// The beginning of the next region, `None` after the last.
     next: Option<Vec<u8>>,
     stop: Vec<u8>,
-    selection: Selection,
+    columns: Columns,
     filter: Filter,
     batch_size: usize,
     sort_columns: bool,
@@ -75,7 +76,7 @@ impl Scanner {
             table,
             next: Some(start),
             stop,
-            selection: Selection::new(&scan.columns.unwrap_or_default()),
+            columns: columns(&scan.columns.unwrap_or_default()),
             filter,
             batch_size: scan.batch_size.and_then(|size| usize::try_from(size).ok()).unwrap_or(0),
             sort_columns: scan.sort_columns.unwrap_or(false),
@@ -87,7 +88,7 @@ impl Scanner {
     pub(super) fn next(&mut self, store: &Store, n: usize, now: i64) -> Result<Vec<TRowResult>, Missing> {
         while self.results.len() < n {
             let Some(start) = self.next.clone() else { break };
-            let view = View { selection: &self.selection, before: i64::MAX, now };
+            let view = View { columns: &self.columns, ..View::at(now) };
             let (rows, next) = store.table(&self.table)?.scan_region(&start, &self.stop, &view)?;
             for (row, cells) in rows {
                 let cells = cells.into_iter().filter_map(|mut cell| {
@@ -102,6 +103,6 @@ impl Scanner {
         }
         let n = n.min(self.results.len());
         let results = self.results.drain(..n);
-        Ok(results.map(|(row, cells)| reply::row_result(row, cells, self.sort_columns)).collect())
+        Ok(results.map(|(row, cells)| reply::row_result(row.to_vec(), cells, self.sort_columns)).collect())
     }
 }

@@ -6,8 +6,8 @@ use hbase_rpc::Advice;
 use index::backend::Away;
 use index::{Error, ErrorKind};
 
-use crate::plan::{Failure, Meaning, Server};
 use crate::rows::TableNames;
+use crate::server::{Failure, Meaning, Server};
 
 /// Returns the error for a caller of the store.
 pub(super) fn failed(error: hbase_rpc::Error, server: &Server, tables: &TableNames) -> Error {

@@ -4,14 +4,13 @@ use index::ConnectionCounts;
 use index::backend::Known;
 
 use super::super::rows::{Cell, MasterWait, Mutations, Rows, Span, Swap, Swapped, Table, Visit};
-use super::super::thrift::ThriftRows;
 use super::*;
 
 /// The advance of the clock with each request of a store that may have to wait.
 pub(super) const PACE_MS: i64 = 1_000;
 
 pub(super) struct Between<F> {
-    pub(super) rows: ThriftRows,
+    pub(super) rows: Box<dyn Rows>,
     pub(super) between: F,
 }
 
@@ -73,7 +72,7 @@ pub(super) fn store_with(
             between(&inside);
         }
     };
-    let rows = ThriftRows::new(place.gateway.address().to_string(), "t", OPTIONS);
+    let rows = place.hbase.rows("t", OPTIONS);
     let clock = Arc::clone(&place.clock);
     HbaseStore::over(Box::new(Between { rows, between }), Clock::new(move || clock.load(Ordering::Relaxed)))
 }
@@ -82,7 +81,7 @@ pub(super) fn store_with(
 /// lease has to run out.
 pub(super) fn store_of_the_patient(place: &Place) -> HbaseStore {
     let clock = Arc::clone(&place.clock);
-    let rows = ThriftRows::new(place.gateway.address().to_string(), "t", OPTIONS);
+    let rows = place.hbase.rows("t", OPTIONS);
     let passing = Arc::clone(&clock);
     let between = move || {
         passing.fetch_add(PACE_MS, Ordering::Relaxed);

@@ -13,12 +13,12 @@ fn sketch_in_bucket(bits: u64) -> Sketch {
 }
 
 /// Files documents past the store: per row its fingerprint and its ids.
-fn fill(place: &Place, rows: &[(u64, Vec<String>)]) {
+fn fill<B: Bench + ?Sized>(place: &Place<B>, rows: &[(u64, Vec<String>)]) {
     for (bits, ids) in rows {
         let key = RowKey::new(BUCKET, Fingerprint(*bits)).encode();
         for name in ids {
             let document = Document { id: id(name), sketch: sketch_in_bucket(*bits), source: None };
-            place.gateway.put_raw("t", &key, &super::super::layout::index_column(&document.id), b"", BEGIN);
+            place.hbase.put_raw("t", &key, &super::super::layout::index_column(&document.id), b"", BEGIN);
             let record = super::super::layout::Record {
                 sketch: document.sketch,
                 timestamp: BEGIN,
@@ -27,7 +27,7 @@ fn fill(place: &Place, rows: &[(u64, Vec<String>)]) {
             };
             let row = super::super::layout::document_row(&document.id);
             let value = record.encode(&SketchKind::default());
-            place.gateway.put_raw("t_docs", &row, b"d:record", &value, BEGIN);
+            place.hbase.put_raw("t_docs", &row, b"d:record", &value, BEGIN);
         }
     }
 }
@@ -40,8 +40,8 @@ fn far(n_rows: usize) -> Vec<(u64, Vec<String>)> {
 
 /// Checks all matches for the query 0, at every limit; returns the number of results read of the
 /// bucket.
-fn check(rows: &[(u64, Vec<String>)]) -> u64 {
-    let place = Place::new();
+fn check(on: On, rows: &[(u64, Vec<String>)]) -> u64 {
+    let place = Place::new(on);
     fill(&place, rows);
     let store = place.store();
     let mut expected: Vec<_> = rows
@@ -60,7 +60,7 @@ fn check(rows: &[(u64, Vec<String>)]) -> u64 {
         assert_eq!(answer.cost.n_buckets, 1);
         assert_eq!(*n_candidates.get_or_insert(answer.cost.n_candidates), answer.cost.n_candidates);
     }
-    assert_eq!(place.gateway.n_open_scanners(), 0);
+    assert_eq!(place.hbase.n_open_scanners(), 0);
     n_candidates.unwrap()
 }
 
@@ -68,19 +68,17 @@ fn ids(n: usize, name: &str) -> Vec<String> {
     (0..n).map(|n| format!("{name}{n:04}")).collect()
 }
 
-#[test]
-fn pages_of_rows() {
+fn pages_of_rows(on: On) {
     for n_far in
         [0, 1, PAGE_RESULTS - 2, PAGE_RESULTS - 1, PAGE_RESULTS, PAGE_RESULTS + 1, 2 * PAGE_RESULTS, 1300]
     {
         let mut rows = far(n_far);
         rows.extend([(1, ids(2, "near ")), (0xc000_0000_0000_0000, ids(2, "also near "))]);
-        assert_eq!(check(&rows), n_far as u64 + 2);
+        assert_eq!(check(on, &rows), n_far as u64 + 2);
     }
 }
 
-#[test]
-fn pieces_of_rows() {
+fn pieces_of_rows(on: On) {
     for n_cells in
         [RESULT_CELLS - 1, RESULT_CELLS, RESULT_CELLS + 1, 2 * RESULT_CELLS, 5 * RESULT_CELLS + 1, 700]
     {
@@ -90,14 +88,13 @@ fn pieces_of_rows() {
             (3, ids(RESULT_CELLS, "'")),
             (7, ids(1, "é")),
         ];
-        check(&rows);
+        check(on, &rows);
     }
 }
 
 /// The last row of a page has less, exactly, or more cells than one result holds, also where the
 /// bucket ends there.
-#[test]
-fn a_page_ends_within_a_row() {
+fn a_page_ends_within_a_row(on: On) {
     for n_before in [PAGE_RESULTS - 3, PAGE_RESULTS - 2, PAGE_RESULTS - 1, PAGE_RESULTS] {
         for n_cells in [RESULT_CELLS - 1, RESULT_CELLS, RESULT_CELLS + 1, 3 * RESULT_CELLS, 200] {
             for n_after in [0, 1] {
@@ -105,7 +102,7 @@ fn a_page_ends_within_a_row() {
                 let mut rows = far(n_before);
                 rows.push((0xe000_0000_0000_0000, ids(n_cells, "o'clock '")));
                 rows.extend((0..n_after).map(|_| (u64::MAX, vec!["last".to_owned()])));
-                check(&rows);
+                check(on, &rows);
             }
         }
     }
@@ -113,30 +110,15 @@ fn a_page_ends_within_a_row() {
 
 /// More documents in one row than two pages hold: the second page of the row is requested with a
 /// filter as well.
-#[test]
-fn a_row_of_many_pages() {
+fn a_row_of_many_pages(on: On) {
     let n = 2 * PAGE_RESULTS * RESULT_CELLS + 1;
-    let n_rows = check(&[(0, ids(n, "'")), (1, ids(3, "b"))]);
+    let n_rows = check(on, &[(0, ids(n, "'")), (1, ids(3, "b"))]);
     assert_eq!(n_rows, 2, "a row counts once, in however many pieces it comes");
 }
 
-/// Each page is a scanner of its own, read once.
-#[test]
-fn what_is_asked_of_the_gateway_is_pages() {
-    let place = Place::new();
-    fill(&place, &far(2 * PAGE_RESULTS + 1));
-    let store = place.store();
-    store.prepare().unwrap();
-    store.near(&[sketch_in_bucket(0)], &within(3), 10).unwrap();
-    for method in ["scannerOpenWithScan", "scannerGetList", "scannerClose"] {
-        assert_eq!(place.gateway.n_calls(method), 3, "{method}");
-    }
-}
-
 /// Two keys of a query and of a document: counted once, also where both buckets have many pages.
-#[test]
-fn in_several_large_buckets() {
-    let place = Place::new();
+fn in_several_large_buckets(on: On) {
+    let place = Place::new(on);
     let store = place.store();
     let all: Vec<_> = (0..600).map(|n| document(&format!("{n:03}"), n << 20)).collect();
     store.insert(&all).unwrap();
@@ -165,4 +147,25 @@ fn in_several_large_buckets() {
         documents.dedup();
         assert_eq!(documents.len(), if limit == 1 { 20 } else { 600 });
     }
+}
+
+/// Each page is a scanner of its own, read once.
+#[test]
+fn what_is_asked_of_the_gateway_is_pages() {
+    let place = gateway::place();
+    fill(&place, &far(2 * PAGE_RESULTS + 1));
+    let store = place.store();
+    store.prepare().unwrap();
+    store.near(&[sketch_in_bucket(0)], &within(3), 10).unwrap();
+    for method in ["scannerOpenWithScan", "scannerGetList", "scannerClose"] {
+        assert_eq!(place.hbase.n_calls(method), 3, "{method}");
+    }
+}
+
+hazards! {
+    pages_of_rows,
+    pieces_of_rows,
+    a_page_ends_within_a_row,
+    a_row_of_many_pages,
+    in_several_large_buckets,
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use index::{Index, MAX_BATCH, NewDocument, OpenOptions};
 
 use super::super::bulk::{BulkLoad, Standing};
-use super::super::rows::{Mutation, Mutations, Rows, Table};
+use super::super::rows::{Mutation, Mutations, Table};
 use super::between::store_with;
 use super::examine::examine;
 use super::*;
@@ -43,35 +43,34 @@ impl Loader {
     }
 
     fn begin(&self, place: &Place) {
-        place.gateway.put_raw("t_docs", b"pigeonhole", &self.mark(), b"from a folder", self.timestamp);
+        place.hbase.put_raw("t_docs", b"pigeonhole", &self.mark(), b"from a folder", self.timestamp);
     }
 
     fn index(&self, place: &Place) {
         for document in &self.documents {
             for row in BulkLoad::index_rows(document) {
                 let column = super::super::layout::index_column(&document.id);
-                place.gateway.put_raw("t", &row, &column, b"", self.timestamp);
+                place.hbase.put_raw("t", &row, &column, b"", self.timestamp);
             }
         }
     }
 
     fn documents(&self, place: &Place) {
         for (row, record) in &self.records {
-            place.gateway.put_raw("t_docs", row, b"d:record", record, self.timestamp);
+            place.hbase.put_raw("t_docs", row, b"d:record", record, self.timestamp);
         }
     }
 
     fn end(&self, place: &Place) {
         let delete = Mutation { row: b"pigeonhole".to_vec(), column: self.mark(), value: None };
         let (table, timestamp) = (Table::Documents, self.timestamp);
-        let rows = ThriftRows::new(place.gateway.address().to_string(), "t", OPTIONS);
+        let rows = place.hbase.rows("t", OPTIONS);
         rows.apply(&Mutations { table, timestamp, time_to_live: None, mutations: vec![delete] }).unwrap();
     }
 }
 
-#[test]
-fn a_load_has_what_an_insert_writes() {
-    let (put, loaded) = (Place::new(), Place::new());
+fn a_load_has_what_an_insert_writes(on: On) {
+    let (put, loaded) = (Place::new(on), Place::new(on));
     let index = Index::over(Box::new(put.store()), &OpenOptions::default()).unwrap();
     index.insert(&new_documents()).unwrap();
     let loader = Loader::of(&begin(&loaded, &OpenOptions::default()).unwrap(), new_documents());
@@ -82,9 +81,8 @@ fn a_load_has_what_an_insert_writes() {
     assert_eq!(put.document_rows().len(), 20);
 }
 
-#[test]
-fn what_is_known_is_no_file_s() {
-    let place = Place::new();
+fn what_is_known_is_no_file_s(on: On) {
+    let place = Place::new(on);
     let store = place.store();
     store.insert(&[document("there", 1), document("gone", 2)]).unwrap();
     store.remove(&[id("gone")]).unwrap();
@@ -98,9 +96,8 @@ fn what_is_known_is_no_file_s() {
     assert_eq!(load.standings(&many).unwrap().len(), MAX_BATCH);
 }
 
-#[test]
-fn a_new_index_is_left_to_the_loader() {
-    let place = Place::bare();
+fn a_new_index_is_left_to_the_loader(on: On) {
+    let place = Place::bare(on);
     let options = OpenOptions { scheme: Some("t11".to_owned()), ..OpenOptions::default() };
     let load = begin(&place, &options).unwrap();
     assert!(load.index().is_none());
@@ -120,9 +117,8 @@ fn a_new_index_is_left_to_the_loader() {
     check_fails(begin(&place, &options).map(drop), ErrorKind::Mismatch, &["t_docs has documents", "drop"]);
 }
 
-#[test]
-fn an_index_of_another_kind_is_refused() {
-    let place = Place::new();
+fn an_index_of_another_kind_is_refused(on: On) {
+    let place = Place::new(on);
     let options = OpenOptions { scheme: Some("t11".to_owned()), ..OpenOptions::default() };
     check_fails(begin(&place, &options).map(drop), ErrorKind::Mismatch, &["scheme is \"5c2\""]);
     let error = BulkLoad::begin("memory:", &OpenOptions::default()).map(drop).unwrap_err();
@@ -131,8 +127,7 @@ fn an_index_of_another_kind_is_refused() {
 
 /// A load was cut off for an hour between the index and the documents, and ends after the n-th
 /// request of a process that meets its cells. In no order does a cell vanish.
-#[test]
-fn what_a_load_has_brought_is_nobody_s_ghost() {
+fn what_a_load_has_brought_is_nobody_s_ghost(on: On) {
     type Meet = fn(&HbaseStore);
     let meets: [Meet; 2] = [
         |store| drop(examine(store, true)),
@@ -140,7 +135,7 @@ fn what_a_load_has_brought_is_nobody_s_ghost() {
     ];
     for (meet, n_steps_min) in meets.into_iter().zip([5, 5]) {
         for nth in 0.. {
-            let place = Arc::new(Place::new());
+            let place = Arc::new(Place::new(on));
             let loader = Loader::of(&begin(&place, &OpenOptions::default()).unwrap(), new_documents());
             loader.begin(&place);
             loader.index(&place);
@@ -165,17 +160,17 @@ fn what_a_load_has_brought_is_nobody_s_ghost() {
                     document.id
                 );
             }
+            let cells = place.cells();
             for cell in loader.documents.iter().flat_map(cells_of) {
-                assert!(place.cells().contains(&cell), "a cell has vanished after request {nth}");
+                assert!(cells.contains(&cell), "a cell has vanished after request {nth}");
             }
         }
     }
 }
 
 /// To give a load up, its mark is deleted; its cells are then swept like all that lead nowhere.
-#[test]
-fn a_load_that_was_given_up() {
-    let place = Place::new();
+fn a_load_that_was_given_up(on: On) {
+    let place = Place::new(on);
     let loader = Loader::of(&begin(&place, &OpenOptions::default()).unwrap(), new_documents());
     loader.begin(&place);
     loader.index(&place);
@@ -185,4 +180,13 @@ fn a_load_that_was_given_up() {
     loader.end(&place);
     assert_eq!(examine(&place.store(), true).1.len(), 200);
     assert_eq!(place.cells(), []);
+}
+
+hazards! {
+    a_load_has_what_an_insert_writes,
+    what_is_known_is_no_file_s,
+    a_new_index_is_left_to_the_loader,
+    an_index_of_another_kind_is_refused,
+    what_a_load_has_brought_is_nobody_s_ghost,
+    a_load_that_was_given_up,
 }

@@ -18,7 +18,7 @@ pub(super) fn check_found(place: &Place, context: &str) -> Vec<Document> {
     for later in [0, 2 * REMEMBER.as_millis() as i64] {
         place.advance(later);
         if later > 0 {
-            place.gateway.major_compact();
+            place.hbase.major_compact();
         }
         assert_eq!(contents(&place.store()), all, "{context}, {later} ms later");
         for document in &all {
@@ -62,8 +62,8 @@ const ALL_BEFORE: [Before; 6] = [
 impl Before {
     /// Makes the state with the fingerprint `old`, near to the one that the test inserts or far
     /// from it.
-    pub(super) fn make(self, old: u64) -> Arc<Place> {
-        let place = Place::new();
+    pub(super) fn make(self, on: On, old: u64) -> Arc<Place> {
+        let place = Place::new(on);
         let store = place.store();
         let old = document("a", old);
         match self {
@@ -94,13 +94,12 @@ impl Before {
 }
 
 /// Deletion during a claim on the same document: before the insertion, or after it.
-#[test]
-fn a_removal_after_any_request() {
+fn a_removal_after_any_request(on: On) {
     let new = document("a", 2 << 40);
     for before in ALL_BEFORE {
         for nth in 0.. {
             let context = format!("{before:?}, after request {nth}");
-            let place = before.make(OLD[0]);
+            let place = before.make(on, OLD[0]);
             let removed = Arc::new(std::sync::Mutex::new(None));
             let answer = Arc::clone(&removed);
             let store = store_with(&place, nth, move |place| {
@@ -124,15 +123,14 @@ fn a_removal_after_any_request() {
 }
 
 /// A plain insertion of the same document, in the same or another version, or of a near one.
-#[test]
-fn an_insertion_without_asking_after_any_request() {
+fn an_insertion_without_asking_after_any_request(on: On) {
     let new = document("a", 2 << 40);
     for before in ALL_BEFORE {
         for other in [document("a", 2 << 40), document("a", spread(2)), document("b", 3 << 40)] {
             for behind_ms in [0, 5_000, -5_000] {
                 for nth in 0.. {
                     let context = format!("{before:?}, {other:?} {behind_ms} ms behind, after request {nth}");
-                    let place = before.make(OLD[0]);
+                    let place = before.make(on, OLD[0]);
                     let is_written = Arc::new(AtomicBool::new(false));
                     let (written, is_now) = (other.clone(), Arc::clone(&is_written));
                     let store = store_with(&place, nth, move |place| {
@@ -164,14 +162,13 @@ fn an_insertion_without_asking_after_any_request() {
 
 /// Two near documents; all of the second insertion happens after one request of the first, whose
 /// lease runs out.
-#[test]
-fn another_claim_after_any_request() {
+fn another_claim_after_any_request(on: On) {
     let cases = ALL_BEFORE.into_iter().flat_map(|before| OLD.map(|old| (before, old)));
     for (before, old) in cases {
         for name in ["a", "b"] {
             for nth in 0.. {
                 let context = format!("{before:?} {old:x}, then {name}, after request {nth}");
-                let place = before.make(old);
+                let place = before.make(on, old);
                 let (first, second) = (document("a", 2 << 40), document(name, 6 << 40));
                 let inner = Arc::new(std::sync::Mutex::new(None));
                 let (answer, other) = (Arc::clone(&inner), second.clone());
@@ -204,16 +201,15 @@ fn another_claim_after_any_request() {
 
 /// The same document over and over, with clocks that stand, lag and jump, as claims and as
 /// removals.
-#[test]
-fn claims_and_removals_within_a_millisecond() {
+fn claims_and_removals_within_a_millisecond(on: On) {
     for compact in [false, true] {
         for behind_ms in [0, 1, HOUR] {
-            let place = Place::new();
+            let place = Place::new(on);
             let store = place.store();
             let context = format!("compact {compact}, behind {behind_ms}");
             let pause = || {
                 if compact {
-                    place.gateway.major_compact();
+                    place.hbase.major_compact();
                 }
             };
             let (a, b) = (document("a", 1), document("a", spread(1)));
@@ -248,10 +244,9 @@ fn claims_and_removals_within_a_millisecond() {
 }
 
 /// Separate stores, as in separate processes, insert one id at the same time.
-#[test]
-fn one_id_at_several_claimants() {
+fn one_id_at_several_claimants(on: On) {
     for same_text in [true, false] {
-        let place = Place::new();
+        let place = Place::new(on);
         for round in 0..10_u64 {
             let name = format!("a{round}");
             let answers: Vec<_> = thread::scope(|scope| {
@@ -278,10 +273,9 @@ fn one_id_at_several_claimants() {
 
 /// A batch has the result of inserting its documents one by one: duplicates of each other, of old
 /// versions replaced by earlier ones or by later ones, and one id again and again.
-#[test]
-fn a_batch_is_a_sequence() {
+fn a_batch_is_a_sequence(on: On) {
     for seed in 1..=60 {
-        let place = Place::new();
+        let place = Place::new(on);
         let memory = index::MemoryStore::new();
         memory.create(&metadata()).unwrap();
         let mut number = seed * 1_000;
@@ -307,14 +301,23 @@ fn a_batch_is_a_sequence() {
 }
 
 /// A text that comes many times in one batch is claimed once, and leaves nothing behind.
-#[test]
-fn duplicates_within_a_batch_are_not_claimed() {
-    let place = Place::new();
+fn duplicates_within_a_batch_are_not_claimed(on: On) {
+    let place = Place::new(on);
     let documents: Vec<_> = (0..40).map(|n| document(&format!("{n}"), 1 << (n % 2))).collect();
     let insertions = place.store().insert_if_new(&documents, &within(3)).unwrap();
     assert_eq!(insertions.iter().filter(|insertion| **insertion == Insertion::Inserted).count(), 1);
     // Another store has created the index.
-    assert_eq!(place.gateway.n_calls("checkAndPut"), 1 + 2);
+    assert_eq!(place.hbase.n_calls(Call::Swap), 1 + 2);
     assert_eq!(place.document_rows().len(), 1);
     place.check_cells(&documents[..1]);
+}
+
+hazards! {
+    a_removal_after_any_request,
+    an_insertion_without_asking_after_any_request,
+    another_claim_after_any_request,
+    claims_and_removals_within_a_millisecond,
+    one_id_at_several_claimants,
+    a_batch_is_a_sequence,
+    duplicates_within_a_batch_are_not_claimed,
 }

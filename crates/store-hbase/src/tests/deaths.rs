@@ -21,30 +21,24 @@ const ANNOUNCED: i64 = 5;
 const FILED: i64 = 6;
 
 /// A dead process keeps others waiting for a lease, and leaves nothing that stays.
-#[test]
-fn a_death_at_any_step() {
-    let message = || "java.io.IOException: injected".to_owned();
+fn a_death_at_any_step(on: On) {
     let documents = [document("a", 5), document("b", spread(9)), document("c", spread(9) ^ 1)];
     let one_at_a_time = Options { n_connections: 1, ..OPTIONS };
-    for method in ["mutateRowsTs", "checkAndPut"] {
-        let whole = Place::new();
-        let n_before = whole.gateway.n_calls(method);
+    for method in [Call::Apply, Call::Swap] {
+        let whole = Place::new(on);
+        let n_before = whole.hbase.n_calls(method);
         whole.store_with(one_at_a_time).insert_if_new(&documents, &within(3)).unwrap();
-        let n_steps = whole.gateway.n_calls(method) - n_before;
+        let n_steps = whole.hbase.n_calls(method) - n_before;
         assert!(n_steps > 0);
         for nth in 1..=n_steps {
-            for kind in [
-                FaultKind::DoNotRetry(message()),
-                FaultKind::IoErrorAfterRows(3, message()),
-                FaultKind::IoErrorAfter(message()),
-            ] {
-                let context = format!("{method} {nth} of {n_steps}: {kind:?}");
-                let place = Place::new();
-                place.gateway.fail(Fault::on(method, kind.clone()).nth(nth));
+            for kind in [Mishap::Refused, Mishap::FailedAfterSome(3), Mishap::FailedAfter] {
+                let context = format!("{method:?} {nth} of {n_steps}: {kind:?}");
+                let place = Place::new(on);
+                place.hbase.fail(method, nth, kind);
                 let impatient =
                     Options { patience: Duration::ZERO, first_patience: Duration::ZERO, ..one_at_a_time };
                 let outcome = place.store_with(impatient).insert_if_new(&documents, &within(3));
-                assert_eq!(place.gateway.n_faults(), 0, "{context}");
+                assert_eq!(place.hbase.n_faults(), 0, "{context}");
                 if let Err(error) = &outcome {
                     assert!(error.kind().is_transient(), "{context}: {error:?}");
                 }
@@ -70,10 +64,9 @@ fn a_death_at_any_step() {
 
 /// The lease of a process with a fast or slow clock is believed for a lease of our own clock at
 /// most.
-#[test]
-fn leases_by_clocks_that_differ() {
+fn leases_by_clocks_that_differ(on: On) {
     for ahead_ms in [-HOUR, -LEASE_MS, 0, LEASE_MS, HOUR] {
-        let place = Arc::new(Place::new());
+        let place = Arc::new(Place::new(on));
         // A process has announced and filed, and dies.
         let dead = store_with(&place, FILED, |_| panic!("dies here"));
         place.set_clock(BEGIN + ahead_ms);
@@ -92,23 +85,22 @@ fn leases_by_clocks_that_differ() {
 /// A committed claim is written into the record before the next claim takes its place. Such a put,
 /// of a writer that died, can be under way when the document has long been removed and is claimed
 /// anew. A remover, too, may die before it deletes the record.
-#[test]
-fn an_old_version_beneath_a_claim() {
+fn an_old_version_beneath_a_claim(on: On) {
     let cases = [Before::Inserted, Before::Claimed].into_iter();
     for (before, dies_before_cleaning) in cases.flat_map(|before| [(before, false), (before, true)]) {
         let context = format!("{before:?}, dies before cleaning: {dies_before_cleaning}");
-        let place = before.make(1);
+        let place = before.make(on, 1);
         if dies_before_cleaning {
-            place.gateway.fail(Fault::on("mutateRowsTs", FaultKind::DoNotRetry("injected".to_owned())));
+            place.hbase.fail(Call::Apply, 1, Mishap::Refused);
         }
         assert_eq!(place.store().remove(&[id("a")]).is_err(), dies_before_cleaning);
-        assert_eq!(place.gateway.n_faults(), 0);
+        assert_eq!(place.hbase.n_faults(), 0);
         let row = super::super::layout::document_row(&id("a"));
         let put_record = |timestamp| {
             let record =
                 super::super::layout::Record { sketch: sketch(1), timestamp, source: None, text: None };
             let value = record.encode(&SketchKind::default());
-            place.gateway.put_raw("t_docs", &row, b"d:record", &value, timestamp);
+            place.hbase.put_raw("t_docs", &row, b"d:record", &value, timestamp);
         };
         if dies_before_cleaning {
             // A plain insertion in the very moment of the removal.
@@ -138,8 +130,7 @@ fn an_old_version_beneath_a_claim() {
 }
 
 /// The ways in which the region server writes to disk, each day of a test.
-const WRITES: [fn(&Place); 3] =
-    [|_| {}, |place| place.gateway.flush(), |place| place.gateway.major_compact()];
+const WRITES: [fn(&Place); 3] = [|_| {}, |place| place.hbase.flush(), |place| place.hbase.major_compact()];
 
 fn has_record(place: &Place) -> bool {
     let is_record = |(column, ..): &(Vec<u8>, Vec<u8>, i64)| column == b"d:record";
@@ -184,12 +175,11 @@ const ALL_THERE: [Before; 4] =
 
 /// Once, the claim of a removal expired after a day even over a record: a document whose remover
 /// had died showed again.
-#[test]
-fn a_removal_that_nobody_ends_stands() {
+fn a_removal_that_nobody_ends_stands(on: On) {
     for (before, write) in ALL_THERE.into_iter().flat_map(|before| WRITES.map(|write| (before, write))) {
         for nth in 0.. {
             let context = format!("{before:?}, dies after request {nth}");
-            let place = before.make(1);
+            let place = before.make(on, 1);
             write(&place);
             let is_dead = dies_removing(&place, nth);
             let left = check_stays(&place, write, &context);
@@ -204,12 +194,11 @@ fn a_removal_that_nobody_ends_stands() {
 }
 
 /// A plain insertion of a document ends its removal.
-#[test]
-fn a_removal_that_the_next_insertion_ends() {
+fn a_removal_that_the_next_insertion_ends(on: On) {
     for before in ALL_THERE {
         for nth in 0.. {
             let context = format!("{before:?}, dies after request {nth}");
-            let place = before.make(1);
+            let place = before.make(on, 1);
             let is_dead = dies_removing(&place, nth);
             let next = [document("a", spread(3))];
             place.store().insert(&next).unwrap();
@@ -225,13 +214,12 @@ fn a_removal_that_the_next_insertion_ends() {
 
 /// Once, a plain insertion in the very moment of a removal lost against its claim, was not cleaned
 /// up, and showed when the claim had expired.
-#[test]
-fn a_removal_in_the_moment_of_an_insertion() {
+fn a_removal_in_the_moment_of_an_insertion(on: On) {
     for write in WRITES {
         for nth in 0..10 {
             for nth_of_removal in 0.. {
                 let context = format!("after request {nth}, the remover dies after {nth_of_removal}");
-                let place = Before::Inserted.make(1);
+                let place = Before::Inserted.make(on, 1);
                 let is_dead = Arc::new(AtomicBool::new(false));
                 let died = Arc::clone(&is_dead);
                 let inside = Arc::clone(&place);
@@ -246,4 +234,13 @@ fn a_removal_in_the_moment_of_an_insertion() {
             }
         }
     }
+}
+
+hazards! {
+    a_death_at_any_step,
+    leases_by_clocks_that_differ,
+    an_old_version_beneath_a_claim,
+    a_removal_that_nobody_ends_stands,
+    a_removal_that_the_next_insertion_ends,
+    a_removal_in_the_moment_of_an_insertion,
 }

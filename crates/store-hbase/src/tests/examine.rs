@@ -58,8 +58,8 @@ fn check(place: &Place, expected: &[(FindingKind, &str)]) {
 }
 
 /// Inserts documents with nothing in common, by every way into the index.
-pub(super) fn filled() -> (Place, Vec<Document>) {
-    let place = Place::new();
+pub(super) fn filled(on: On) -> (Place, Vec<Document>) {
+    let place = Place::new(on);
     let store = place.store();
     let documents: Vec<_> = (0..8).map(|n| document(&format!("d{n}"), spread(n))).collect();
     store.insert(&documents[..4]).unwrap();
@@ -82,22 +82,21 @@ fn get_stored(place: &Place, documents: &[Document]) -> Vec<StoredDocument> {
 
 fn put_cells(place: &Place, document: &Document, timestamp: i64) {
     for (row, column) in cells_of(document) {
-        place.gateway.put_raw("t", &row, &column, b"", timestamp);
+        place.hbase.put_raw("t", &row, &column, b"", timestamp);
     }
 }
 
-#[test]
-fn cells_that_are_missing() {
-    let (place, documents) = filled();
+fn cells_that_are_missing(on: On) {
+    let (place, documents) = filled(on);
     for (document, n_missing) in [(&documents[0], 1), (&documents[5], 10), (&documents[2], 3)] {
         for (row, _) in cells_of(document).into_iter().take(n_missing) {
-            assert!(place.gateway.erase("t", &row));
+            assert!(place.hbase.erase("t", &row));
         }
     }
     // A cell older than its document, once no writer can be about to write it anew.
     let (row, column) = cells_of(&documents[6]).remove(4);
-    place.gateway.erase("t", &row);
-    place.gateway.put_raw("t", &row, &column, b"", BEGIN - 1);
+    place.hbase.erase("t", &row);
+    place.hbase.put_raw("t", &row, &column, b"", BEGIN - 1);
     let missing = [(FindingKind::Unfiled, "d0"), (FindingKind::Unfiled, "d2"), (FindingKind::Unfiled, "d5")];
     assert_eq!(told(&examine(&place.store(), false).1), missing);
     place.advance(SWEPT_AFTER_MS);
@@ -109,7 +108,7 @@ fn cells_that_are_missing() {
 }
 
 /// Deletes some cells of a document as of now, which hides puts with the document's own timestamp.
-pub(super) fn cells_hidden(rows: &ThriftRows, document: &Document, n_cells: usize) {
+pub(super) fn cells_hidden(rows: &dyn Rows, document: &Document, n_cells: usize) {
     let cells = cells_of(document).into_iter().take(n_cells);
     let mutations = cells.map(|(row, column)| Mutation { row, column, value: None }).collect();
     let deletes = Mutations { table: Table::Index, timestamp: BEGIN, time_to_live: None, mutations };
@@ -117,12 +116,11 @@ pub(super) fn cells_hidden(rows: &ThriftRows, document: &Document, n_cells: usiz
 }
 
 /// A delete newer than the document hides each put with the document's timestamp.
-#[test]
-fn cells_that_a_delete_hides() {
-    let (place, documents) = filled();
-    let rows = ThriftRows::new(place.gateway.address().to_string(), "t", OPTIONS);
+fn cells_that_a_delete_hides(on: On) {
+    let (place, documents) = filled(on);
+    let rows = place.hbase.rows("t", OPTIONS);
     for document in [&documents[1], &documents[7]] {
-        cells_hidden(&rows, document, 10);
+        cells_hidden(&*rows, document, 10);
         assert_eq!(found(&place.store(), document.sketch.fingerprint().0), [""; 0]);
     }
     check(&place, &[(FindingKind::Unfiled, "d1"), (FindingKind::Unfiled, "d7")]);
@@ -138,16 +136,15 @@ fn cells_that_a_delete_hides() {
     place.check_cells(&[]);
 }
 
-#[test]
-fn cells_that_lead_nowhere() {
-    let (place, documents) = filled();
+fn cells_that_lead_nowhere(on: On) {
+    let (place, documents) = filled(on);
     let store = place.store();
     // Never there, removed, there under another sketch; and of an aborted claim.
     store.insert(&[document("gone", spread(50))]).unwrap();
     place.advance(1);
     store.remove(&[id("gone")]).unwrap();
     put_cells(&place, &document("never", spread(51)), BEGIN);
-    put_cells(&place, &document("gone", spread(50)), place.gateway.now_ms() + 1);
+    put_cells(&place, &document("gone", spread(50)), place.hbase.now_ms() + 1);
     put_cells(&place, &document("d3", spread(52)), BEGIN);
     put_cells(&place, &document("d4", spread(4) ^ 1), BEGIN);
     put_claim(&place, "withdrawn", State::Aborted, BEGIN);
@@ -180,13 +177,12 @@ fn put_claim(place: &Place, name: &str, state: State, deadline: i64) -> Claim {
     let claim =
         Claim { state, sketch, source: None, text: None, timestamp: BEGIN, ticket, deadline, expires: true };
     let row = document_row(&id(name));
-    place.gateway.put_raw("t_docs", &row, b"d:claim", &encode_claim(&claim, &metadata().kind), BEGIN);
+    place.hbase.put_raw("t_docs", &row, b"d:claim", &encode_claim(&claim, &metadata().kind), BEGIN);
     claim
 }
 
-#[test]
-fn claims_whose_owners_are_dead() {
-    let (place, documents) = filled();
+fn claims_whose_owners_are_dead(on: On) {
+    let (place, documents) = filled(on);
     put_claim(&place, "live", State::Pending, BEGIN + 2 * LEASE_MS);
     put_claim(&place, "dead", State::Pending, BEGIN);
     put_cells(&place, &document("live", spread(60)), BEGIN);
@@ -207,9 +203,8 @@ fn claims_whose_owners_are_dead() {
 }
 
 /// An examination while a claim is pending whose cells are old already: they are its own.
-#[test]
-fn the_cells_of_a_claim_are_its_own() {
-    let (place, _) = filled();
+fn the_cells_of_a_claim_are_its_own(on: On) {
+    let (place, _) = filled(on);
     put_claim(&place, "waiting", State::Pending, BEGIN + 2 * SWEPT_AFTER_MS);
     put_cells(&place, &document("waiting", spread(60)), BEGIN);
     place.advance(SWEPT_AFTER_MS + 1);
@@ -218,15 +213,12 @@ fn the_cells_of_a_claim_are_its_own() {
 }
 
 /// The remover dies before the record is deleted.
-#[test]
-fn removals_that_nobody_has_finished() {
-    let (place, documents) = filled();
+fn removals_that_nobody_has_finished(on: On) {
+    let (place, documents) = filled(on);
     let impatient = Options { patience: Duration::ZERO, first_patience: Duration::ZERO, ..OPTIONS };
-    place
-        .gateway
-        .fail(Fault::on("mutateRowsTs", FaultKind::DoNotRetry("java.io.IOException: injected".into())));
+    place.hbase.fail(Call::Apply, 1, Mishap::Refused);
     place.store_with(impatient).remove(&[id("d2"), id("d5")]).unwrap_err();
-    assert_eq!(place.gateway.n_faults(), 0);
+    assert_eq!(place.hbase.n_faults(), 0);
     assert_eq!(get(&place.store(), &[id("d2"), id("d5")]), [None, None]);
     // The remover may still be at work.
     place.advance(LEASE_MS + 1);
@@ -242,11 +234,10 @@ fn removals_that_nobody_has_finished() {
     check_all_found(&place, &left);
 }
 
-#[test]
-fn what_nobody_of_ours_wrote() {
-    let (place, documents) = filled();
+fn what_nobody_of_ours_wrote(on: On) {
+    let (place, documents) = filled(on);
     let put = |table, row: &[u8], column: &[u8], value: &[u8]| {
-        place.gateway.put_raw(table, row, column, value, BEGIN + 1);
+        place.hbase.put_raw(table, row, column, value, BEGIN + 1);
     };
     put("t", b"\x01short", b"f:a", b"");
     put("t", &cells_of(&documents[0])[0].0, b"f:a\tb", b"");
@@ -265,10 +256,20 @@ fn what_nobody_of_ours_wrote() {
     // Other faults are mended all the same.
     put_cells(&place, &document("never", spread(51)), BEGIN);
     let (row, _) = cells_of(&documents[1]).remove(2);
-    place.gateway.erase("t", &row);
+    place.hbase.erase("t", &row);
     let mended = examine(&place.store(), true).1;
     assert!(mended.iter().all(|finding| finding.is_mended != (finding.kind == FindingKind::Damaged)));
     assert_eq!(mended.iter().filter(|finding| finding.is_mended).count(), 11);
     assert_eq!(told(&examine(&place.store(), false).1), told(&findings));
     assert_eq!(found(&place.store(), spread(1)), ["d1"]);
+}
+
+hazards! {
+    cells_that_are_missing,
+    cells_that_a_delete_hides,
+    cells_that_lead_nowhere,
+    claims_whose_owners_are_dead,
+    the_cells_of_a_claim_are_its_own,
+    removals_that_nobody_has_finished,
+    what_nobody_of_ours_wrote,
 }

@@ -15,15 +15,14 @@ const SWEPT_AFTER_MS: i64 = SWEPT_AFTER.as_millis() as i64;
 
 /// A removal or a replacement while cells are written anew must not be undone, even one by a
 /// process with a slow clock, which would lose by timestamps alone.
-#[test]
-fn mending_never_brings_back_what_went() {
+fn mending_never_brings_back_what_went(on: On) {
     for (removes, behind_ms) in [(true, -1), (true, 50), (false, -1), (false, 50)] {
         for nth in 0..30 {
-            let (place, documents) = filled();
+            let (place, documents) = filled(on);
             place.advance(100);
             let place = Arc::new(place);
-            let rows = ThriftRows::new(place.gateway.address().to_string(), "t", OPTIONS);
-            cells_hidden(&rows, &documents[1], 1);
+            let rows = place.hbase.rows("t", OPTIONS);
+            cells_hidden(&*rows, &documents[1], 1);
             let replaced = document("d1", spread(100));
             let step = Arc::new(AtomicI64::new(0));
             let (inside, new, steps) = (Arc::clone(&place), replaced.clone(), Arc::clone(&step));
@@ -61,9 +60,8 @@ fn mending_never_brings_back_what_went() {
 }
 
 /// All that may happen to a document, thousands of times: none has a fault.
-#[test]
-fn a_healthy_index() {
-    let place = Place::new();
+fn a_healthy_index(on: On) {
+    let place = Place::new(on);
     let store = place.store();
     for round in 0..5_u64 {
         let documents: Vec<_> =
@@ -107,14 +105,13 @@ fn a_healthy_index() {
         assert!(n_items >= 11 * n_documents as u64, "{n_items} items");
         assert!((place.index_rows(), place.document_rows()) == before, "something has been mended");
     }
-    place.gateway.major_compact();
+    place.hbase.major_compact();
     assert_eq!(examine(&store, true).1, []);
 }
 
 /// Writers of every kind at work on the same ids, and examinations one after another, which mend.
-#[test]
-fn beside_writers() {
-    let place = Place::new();
+fn beside_writers(on: On) {
+    let place = Place::new(on);
     let is_done = AtomicBool::new(false);
     let time = AtomicI64::new(0);
     thread::scope(|scope| {
@@ -167,11 +164,10 @@ fn beside_writers() {
 }
 
 /// A document is replaced or removed after any request of an examination.
-#[test]
-fn between_any_two_requests() {
+fn between_any_two_requests(on: On) {
     for removes in [true, false] {
         for nth in 0..30 {
-            let (place, documents) = filled();
+            let (place, documents) = filled(on);
             let place = Arc::new(place);
             place.advance(SWEPT_AFTER_MS + 1);
             let step = Arc::new(AtomicI64::new(0));
@@ -192,7 +188,7 @@ fn between_any_two_requests() {
                     }
                 }
             };
-            let rows = ThriftRows::new(place.gateway.address().to_string(), "t", OPTIONS);
+            let rows = place.hbase.rows("t", OPTIONS);
             let clock = Arc::clone(&place.clock);
             let clock = Clock::new(move || clock.load(Ordering::Relaxed));
             let store = HbaseStore::over(Box::new(Between { rows, between }), clock);
@@ -207,11 +203,10 @@ fn between_any_two_requests() {
 }
 
 /// The tables let cells expire by the server's clock, which is not the examiner's.
-#[test]
-fn what_expires_is_not_told() {
-    let place = Place::bare();
+fn what_expires_is_not_told(on: On) {
+    let place = Place::bare(on);
     for (table, family) in [("t", "f"), ("t_docs", "d")] {
-        place.gateway.set_time_to_live(table, family, 3_600);
+        place.hbase.set_time_to_live(table, family, 3_600);
     }
     place.store().create(&Metadata { retain: Retention::from_seconds(3_600), ..metadata() }).unwrap();
     let store = place.store();
@@ -220,8 +215,16 @@ fn what_expires_is_not_told() {
         store.insert_if_new(&[document(&format!("b{n}"), spread(100 + n))], &within(3)).unwrap();
         place.advance(HOUR / 6);
         for behind_ms in [0, 30_000, -30_000, 0] {
-            place.set_clock(place.gateway.now_ms() - behind_ms);
+            place.set_clock(place.hbase.now_ms() - behind_ms);
             assert_eq!(examine(&store, true).1, [], "{behind_ms} ms behind");
         }
     }
+}
+
+hazards! {
+    mending_never_brings_back_what_went,
+    a_healthy_index,
+    beside_writers,
+    between_any_two_requests,
+    what_expires_is_not_told,
 }

@@ -9,14 +9,13 @@ use super::*;
 
 fn put_cells(place: &Place, document: &Document, timestamp: i64) {
     for (row, column) in cells_of(document) {
-        place.gateway.put_raw("t", &row, &column, b"", timestamp);
+        place.hbase.put_raw("t", &row, &column, b"", timestamp);
     }
 }
 
-#[test]
-fn ghosts_are_no_matches() {
+fn ghosts_are_no_matches(on: On) {
     for timestamp in [BEGIN - 1, BEGIN, BEGIN + 1] {
-        let place = Place::new();
+        let place = Place::new(on);
         let store = place.store();
         // Within a bit of each other, far from each other, gone, never there.
         store.insert(&[document("near", 1), document("far", spread(1)), document("gone", 1)]).unwrap();
@@ -26,7 +25,7 @@ fn ghosts_are_no_matches() {
         }
         // A cell of a sketch of the same fingerprint and other keys.
         let row = simhash::RowKey::new(sketch(1 << 63).keys().next().unwrap(), Fingerprint(1)).encode();
-        place.gateway.put_raw("t", &row, b"f:near", b"", timestamp);
+        place.hbase.put_raw("t", &row, b"f:near", b"", timestamp);
         assert_eq!(found(&store, 0), ["near"]);
         assert_eq!(found(&store, 1 << 63), ["near"]);
         assert_eq!(found(&store, spread(1)), ["far"]);
@@ -42,8 +41,7 @@ fn ghosts_are_no_matches() {
 
 /// A document moves within the neighbourhood, or out of it and back, after the n-th request of a
 /// search. The search finds it once, if the cells that it read are the document's own or not.
-#[test]
-fn a_document_that_moves_while_it_is_searched_for() {
+fn a_document_that_moves_while_it_is_searched_for(on: On) {
     let banded = |bits, segments: &[u32]| {
         let keys = segments.iter().map(|&segment| simhash::BucketKey { flag: 1, segment });
         Document { id: id("moves"), sketch: Sketch::new(Fingerprint(bits), keys.collect()), source: None }
@@ -71,7 +69,7 @@ fn a_document_that_moves_while_it_is_searched_for() {
         // Large buckets: the second page is of another moment than the first.
         for n_others in [0, 600] {
             for first in 1..=6_i64 {
-                let place = Arc::new(Place::new());
+                let place = Arc::new(Place::new(on));
                 let writer = place.store();
                 let others: Vec<_> = (0..n_others)
                     .map(|n| {
@@ -97,7 +95,7 @@ fn a_document_that_moves_while_it_is_searched_for() {
                         inside.store().insert(std::slice::from_ref(version)).unwrap();
                     }
                 };
-                let rows = ThriftRows::new(place.gateway.address().to_string(), "t", OPTIONS);
+                let rows = place.hbase.rows("t", OPTIONS);
                 let store = HbaseStore::over(Box::new(Between { rows, between }), Clock::new(|| BEGIN));
                 let answer = store.near(std::slice::from_ref(&query), &within(3), 10).unwrap().remove(0);
                 let context = format!("{path:?} after request {first} beside {n_others}");
@@ -105,7 +103,7 @@ fn a_document_that_moves_while_it_is_searched_for() {
                 assert_eq!(answer.matches.len(), 1, "{context}");
                 let fingerprint = answer.matches[0].fingerprint;
                 assert!(path.iter().any(|version| version.sketch.fingerprint() == fingerprint), "{context}");
-                assert_eq!(place.gateway.n_open_scanners(), 0);
+                assert_eq!(place.hbase.n_open_scanners(), 0);
             }
         }
     }
@@ -113,9 +111,8 @@ fn a_document_that_moves_while_it_is_searched_for() {
 
 /// Two stores, as in two processes, write one id with different sketches at once. One of them wins,
 /// and no search finds the other's, or both.
-#[test]
-fn two_writers_of_one_document() {
-    let place = Place::new();
+fn two_writers_of_one_document(on: On) {
+    let place = Place::new(on);
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
         let (place, is_done) = (&place, &is_done);
@@ -155,4 +152,10 @@ fn two_writers_of_one_document() {
     place.advance(LINGER.as_millis() as i64 + 1);
     assert_eq!(found(&store, spread(5)), ["a"]);
     assert_eq!(found(&store, 0), [""; 0]);
+}
+
+hazards! {
+    ghosts_are_no_matches,
+    a_document_that_moves_while_it_is_searched_for,
+    two_writers_of_one_document,
 }

@@ -56,9 +56,8 @@ fn originals(store: &HbaseStore, documents: &[Document], strangers: &mut Strange
 }
 
 /// Every bucket that a document may share with its duplicate, also as the only one.
-#[test]
-fn what_a_glance_misses_is_a_duplicate() {
-    let (place, mut strangers) = (Place::new(), Strangers(0));
+fn what_a_glance_misses_is_a_duplicate(on: On) {
+    let (place, mut strangers) = (Place::new(on), Strangers(0));
     let store = store_at_a_glance(&place, &mut strangers);
     let (mut old, mut new) = (Vec::new(), Vec::new());
     for (n, change) in changes(3).into_iter().enumerate() {
@@ -72,9 +71,8 @@ fn what_a_glance_misses_is_a_duplicate() {
 }
 
 /// The nearest is named, even if a glance meets only another one.
-#[test]
-fn what_a_glance_meets_need_not_be_the_nearest() {
-    let (place, mut strangers) = (Place::new(), Strangers(0));
+fn what_a_glance_meets_need_not_be_the_nearest(on: On) {
+    let (place, mut strangers) = (Place::new(on), Strangers(0));
     let store = store_at_a_glance(&place, &mut strangers);
     for near in changes(2) {
         let (mut old, mut new, mut expected) = (Vec::new(), Vec::new(), Vec::new());
@@ -88,4 +86,9 @@ fn what_a_glance_meets_need_not_be_the_nearest() {
         store.insert(&old).unwrap();
         assert_eq!(originals(&store, &new, &mut strangers), expected, "{near:x}");
     }
+}
+
+hazards! {
+    what_a_glance_misses_is_a_duplicate,
+    what_a_glance_meets_need_not_be_the_nearest,
 }

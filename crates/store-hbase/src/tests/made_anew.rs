@@ -6,8 +6,8 @@ use super::*;
 /// Makes another index in the same place.
 fn make_anew(place: &Place) {
     for (table, families) in [("t", &["f"][..]), ("t_docs", &["d", "m"])] {
-        place.gateway.drop_table(table);
-        place.gateway.create_table(table, families);
+        place.hbase.drop_table(table);
+        place.hbase.create_table(table, families);
     }
     let identity = Identity::new([2; 16]);
     place.store().create(&Metadata { identity, ..metadata() }).unwrap();
@@ -15,10 +15,9 @@ fn make_anew(place: &Place) {
 
 /// After any request: no call returns `Ok` unless all of its work is in the index that was opened.
 /// Each call has a fixed number of requests; a change after the last one goes unnoticed.
-#[test]
-fn in_the_middle_of_a_call() {
-    type Call = fn(&HbaseStore) -> index::Result<()>;
-    let calls: [(&str, i64, Call); 6] = [
+fn in_the_middle_of_a_call(on: On) {
+    type Work = fn(&HbaseStore) -> index::Result<()>;
+    let calls: [(&str, i64, Work); 6] = [
         ("insert", 4, |store| store.insert(&[document("new", 0xffff << 40)]).map(drop)),
         ("insert_if_new", 6, |store| {
             store.insert_if_new(&[document("new", 0xffff << 40)], &within(3)).map(drop)
@@ -31,7 +30,7 @@ fn in_the_middle_of_a_call() {
     ];
     for (name, n_requests, call) in calls {
         for nth in 0..n_requests {
-            let place = Arc::new(Place::new());
+            let place = Arc::new(Place::new(on));
             // Opening the index makes some requests before.
             let n_opening = 3;
             place.store().insert(&[document("old", 0)]).unwrap();
@@ -44,7 +43,7 @@ fn in_the_middle_of_a_call() {
                 answer.unwrap_or_else(|error| panic!("{name}: {}", told(&error)));
             }
             // From then on no write is sent.
-            let n_writes = || place.gateway.n_calls("mutateRowsTs") + place.gateway.n_calls("checkAndPut");
+            let n_writes = || place.hbase.n_calls(Call::Apply) + place.hbase.n_calls(Call::Swap);
             let before = n_writes();
             check_fails(store.insert(&[document("later", 7)]), ErrorKind::Replaced, &["made anew"]);
             check_fails(
@@ -62,13 +61,13 @@ fn in_the_middle_of_a_call() {
 /// others.
 #[test]
 fn what_it_costs_to_look() {
-    let place = Place::new();
+    let place = gateway::place();
     let store = place.store();
     store.insert(&(0..64).map(|n| document(&format!("{n}"), spread(n))).collect::<Vec<_>>()).unwrap();
     let calls_of = |call: &dyn Fn()| {
         let now = || {
             ["get", "scannerOpenWithScan", "getRowsWithColumns", "mutateRowsTs", "checkAndPut"]
-                .map(|method| place.gateway.n_calls(method))
+                .map(|method| place.hbase.n_calls(method))
         };
         let before = now();
         call();
@@ -85,4 +84,8 @@ fn what_it_costs_to_look() {
     assert_eq!(calls_of(&|| drop(store.insert(&[document("new", 0xffff << 40)]).unwrap())), [4, 0, 2, 2, 0]);
     let insert_if_new = || drop(store.insert_if_new(&[document("newer", 0xffff << 20)], &within(3)).unwrap());
     assert_eq!(calls_of(&insert_if_new), [12, 20, 1, 1, 2]);
+}
+
+hazards! {
+    in_the_middle_of_a_call,
 }

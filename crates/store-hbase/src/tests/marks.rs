@@ -12,10 +12,9 @@ fn mark(store: &HbaseStore) -> WriteMark {
 }
 
 /// A copy is another gateway with the same index, which had the same writes until some moment.
-#[test]
-fn an_older_copy_lacks_them() {
-    let place = Place::new();
-    let copy = Place::new();
+fn an_older_copy_lacks_them(on: On) {
+    let place = Place::new(on);
+    let copy = Place::new(on);
     for place in [&place, &copy] {
         place.store().insert(&[document("old", 0)]).unwrap();
     }
@@ -36,11 +35,10 @@ fn an_older_copy_lacks_them() {
     assert_eq!(store.last_write().unwrap(), None, "a scan is not in the order of the marks");
 }
 
-#[test]
-fn of_several_jobs_each_has_its_own() {
+fn of_several_jobs_each_has_its_own(on: On) {
     const N_JOBS: usize = 4;
     const N_MARKS: usize = 25;
-    let place = Place::new();
+    let place = Place::new(on);
     let marks: Vec<WriteMark> = thread::scope(|scope| {
         let job = || (0..N_MARKS).map(|_| mark(&place.store())).collect::<Vec<_>>();
         let jobs: Vec<_> = (0..N_JOBS).map(|_| scope.spawn(job)).collect();
@@ -52,29 +50,34 @@ fn of_several_jobs_each_has_its_own() {
 }
 
 /// A lost answer leaves open which number was written; the returned one was.
-#[test]
-fn a_lost_answer_costs_a_number() {
-    let place = Place::new();
+fn a_lost_answer_costs_a_number(on: On) {
+    let place = Place::new(on);
     let store = place.store();
     let before = mark(&store);
-    place.gateway.fail(Fault::on("checkAndPut", FaultKind::CloseAfter));
+    place.hbase.fail(Call::Swap, 1, Mishap::ClosedAfter);
     let after = mark(&store);
-    assert_eq!(place.gateway.n_faults(), 0);
+    assert_eq!(place.hbase.n_faults(), 0);
     assert!(after.number > before.number, "{before:?}, {after:?}");
     assert_eq!(store.mark(false).unwrap(), Some(after));
 }
 
-#[test]
-fn a_damaged_one_is_told() {
-    let place = Place::new();
+fn a_damaged_one_is_told(on: On) {
+    let place = Place::new(on);
     let store = place.store();
     store.metadata().unwrap();
     let (row, column) = (super::super::layout::METADATA_ROW, super::super::layout::MARK_COLUMN);
     for (damaged, later) in
         ["", "7", "7 ", "x 00000001", "7 1234567g", "+7 00000001", "7 00000001 "].into_iter().zip(1..)
     {
-        place.gateway.put_raw("t_docs", row, column, damaged.as_bytes(), BEGIN + later);
+        place.hbase.put_raw("t_docs", row, column, damaged.as_bytes(), BEGIN + later);
         check_fails(store.mark(false), ErrorKind::Corrupt, &["the row pigeonhole", "is not one of a job"]);
         check_fails(store.mark(true), ErrorKind::Corrupt, &["is not one of a job"]);
     }
+}
+
+hazards! {
+    an_older_copy_lacks_them,
+    of_several_jobs_each_has_its_own,
+    a_lost_answer_costs_a_number,
+    a_damaged_one_is_told,
 }

@@ -1,4 +1,4 @@
-//! A gateway that goes away, for a while or for good, and servers of other kinds.
+//! Servers that go away, for a while or for good, and strangers in place of a gateway.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -6,20 +6,21 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Instant;
 
+use super::super::fake::{Fault, FaultKind};
+use super::super::thrift::ThriftRows;
 use super::*;
 
 /// Loads from several threads, and calls `disturb` again and again until they are done.
-fn check_load(disturb: impl Fn(&FakeGateway) + Sync) {
+fn check_load<B: Bench + ?Sized>(place: &Place<B>, disturb: impl Fn(&B) + Sync) {
     const N_THREADS: u64 = 3;
     const N_BATCHES: u64 = 6;
     const BATCH: u64 = 200;
-    let place = Place::new();
     let store = place.store_with(Options { reply_timeout: Duration::from_secs(5), ..OPTIONS });
     let all: Vec<_> =
         (0..N_THREADS * N_BATCHES * BATCH).map(|n| document(&format!("{n:05}"), spread(n))).collect();
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
-        let (is_done, disturb, gateway) = (&is_done, &disturb, &place.gateway);
+        let (is_done, disturb, hbase) = (&is_done, &disturb, &*place.hbase);
         let loads: Vec<_> = all
             .chunks((N_BATCHES * BATCH) as usize)
             .map(|part| {
@@ -35,10 +36,10 @@ fn check_load(disturb: impl Fn(&FakeGateway) + Sync) {
         let disturber = scope.spawn(move || {
             let mut n_seen = 0;
             while !is_done.load(Ordering::Relaxed) {
-                let n_calls = gateway.n_calls("mutateRowsTs");
+                let n_calls = Bench::n_calls(hbase, Call::Apply);
                 if n_calls >= n_seen + 8 {
                     n_seen = n_calls;
-                    disturb(gateway);
+                    disturb(hbase);
                 }
                 thread::yield_now();
             }
@@ -53,30 +54,53 @@ fn check_load(disturb: impl Fn(&FakeGateway) + Sync) {
     assert_eq!(found(&store, spread(77)), ["00077"]);
 }
 
-#[test]
-fn a_load_outlives_restarts() {
-    check_load(|gateway| {
-        gateway.stop();
-        gateway.start_again().unwrap();
+fn a_load_outlives_restarts(on: On) {
+    check_load(&Place::new(on), |hbase| {
+        hbase.stop();
+        hbase.start_again();
     });
 }
 
+/// A fault of the gateway alone: the connections to a region server are many, to a gateway few.
 #[test]
 fn a_load_outlives_refused_connections() {
-    check_load(|gateway| {
+    check_load(&gateway::place(), |gateway| {
         gateway.refuse_connections(3);
         gateway.close_idle_connections();
     });
 }
 
-#[test]
-fn a_gateway_that_stays_away() {
-    let place = Place::new();
+fn servers_that_stay_away(on: On) {
+    let place = Place::new(on);
     let store = place.store_with(IMPATIENT);
-    let gateway = place.gateway.address().to_string();
     let documents: Vec<_> = (0..30).map(|n| document(&format!("{n}"), spread(n))).collect();
     store.insert(&documents[..10]).unwrap();
-    place.gateway.stop();
+    place.hbase.stop();
+    let says = ["The same call may be repeated"];
+    let says = if on == On::Memory { &[][..] } else { &says };
+    check_fails(store.near(&[sketch(0)], &within(3), 1), ErrorKind::Unavailable, says);
+    check_fails(store.insert(&documents), ErrorKind::Unavailable, says);
+    check_fails(store.insert_if_new(&documents, &within(3)), ErrorKind::Unavailable, says);
+    check_fails(store.remove(&[id("1")]), ErrorKind::Unavailable, says);
+    check_fails(store.scan(Cursor::start(), 1), ErrorKind::Unavailable, says);
+    check_fails(store.get(&[id("1")]), ErrorKind::Unavailable, says);
+    check_fails(store.metadata(), ErrorKind::Unavailable, says);
+    place.hbase.start_again();
+    let store = place.store();
+    assert_eq!(contents(&store).len(), 10);
+    store.insert(&documents).unwrap();
+    assert_eq!(contents(&store).len(), 30);
+}
+
+/// The messages about a gateway name it, and say that requests are left.
+#[test]
+fn a_gateway_that_stays_away() {
+    let place = gateway::place();
+    let store = place.store_with(IMPATIENT);
+    let gateway = place.hbase.address().to_string();
+    let documents: Vec<_> = (0..30).map(|n| document(&format!("{n}"), spread(n))).collect();
+    store.insert(&documents[..10]).unwrap();
+    place.hbase.stop();
     let says = [&*gateway, "requests were done", "is it running", "refused"];
     check_fails(store.near(&[sketch(0)], &within(3), 1), ErrorKind::Unavailable, &says);
     check_fails(store.insert(&documents), ErrorKind::Unavailable, &says);
@@ -84,7 +108,7 @@ fn a_gateway_that_stays_away() {
     check_fails(store.scan(Cursor::start(), 1), ErrorKind::Unavailable, &says);
     check_fails(store.get(&[id("1")]), ErrorKind::Unavailable, &says);
     check_fails(store.metadata(), ErrorKind::Unavailable, &says);
-    place.gateway.start_again().unwrap();
+    place.hbase.start_again().unwrap();
     assert_eq!(contents(&store).len(), 10);
     store.insert(&documents).unwrap();
     assert_eq!(contents(&store).len(), 30);
@@ -95,10 +119,10 @@ fn a_gateway_that_stays_away() {
 #[test]
 fn a_gateway_that_says_nothing_any_more() {
     const PATIENCE: Duration = Duration::from_secs(2);
-    let place = Place::new();
+    let place = gateway::place();
     let store = place.store_with(Options { patience: PATIENCE, reply_timeout: PATIENCE * 3 / 4, ..OPTIONS });
     store.metadata().unwrap();
-    (0..100).for_each(|_| place.gateway.fail(Fault::any(FaultKind::Stall)));
+    (0..100).for_each(|_| place.hbase.fail(Fault::any(FaultKind::Stall)));
     let begun = Instant::now();
     check_fails(store.get(&[id("a")]), ErrorKind::Unavailable, &["for 2 s"]);
     let waited = begun.elapsed();
@@ -108,8 +132,8 @@ fn a_gateway_that_says_nothing_any_more() {
 /// A mistyped name fails sooner than a gateway that answered before.
 #[test]
 fn a_gateway_that_was_never_there() {
-    let place = Place::new();
-    place.gateway.stop();
+    let place = gateway::place();
+    place.hbase.stop();
     let options = Options { first_patience: Duration::from_millis(30), ..OPTIONS };
     let store = place.store_with(options);
     check_fails(
@@ -124,8 +148,7 @@ fn a_gateway_that_was_never_there() {
 
 /// The message of an error is true of the documents: the steps in their order, each of which fails
 /// for good.
-#[test]
-fn an_error_says_what_was_written() {
+fn an_error_says_what_was_written(on: On) {
     let says = [
         (1, "of 2 documents none was written"),
         (2, "of 2 documents some may have been written and some not"),
@@ -133,15 +156,13 @@ fn an_error_says_what_was_written() {
         (4, "of 2 documents all were written, and only cells"),
     ];
     for (nth, says) in says {
-        let place = Place::new();
+        let place = Place::new(on);
         // One connection, so that each step is one call.
         let store = place.store_with(Options { n_connections: 1, ..OPTIONS });
         store.insert(&[document("a", 1)]).unwrap();
-        let fault = FaultKind::DoNotRetry("java.io.IOException: no\n\tat x".to_owned());
-        place.gateway.fail(Fault::on("mutateRowsTs", fault).nth(nth));
+        place.hbase.fail(Call::Apply, nth, Mishap::Refused);
         let answer = store.insert(&[document("a", spread(1)), document("b", 3)]);
-        let address = place.gateway.address().to_string();
-        check_fails(answer, ErrorKind::Unavailable, &[says, "repeat the call", &address, "IOException: no"]);
+        check_fails(answer, ErrorKind::Unavailable, &[says, "repeat the call"]);
         let is_written = nth > 2;
         assert_eq!(contents(&place.store()).len(), if is_written { 2 } else { 1 });
     }
@@ -201,4 +222,10 @@ fn a_server_that_says_nothing() {
     let rows = ThriftRows::new(address.clone(), "t", options);
     let store = HbaseStore::over(Box::new(rows), Clock::new(|| BEGIN));
     check_fails(store.metadata(), ErrorKind::Unavailable, &[&address]);
+}
+
+hazards! {
+    a_load_outlives_restarts,
+    servers_that_stay_away,
+    an_error_says_what_was_written,
 }

@@ -2,15 +2,16 @@
 
 use std::thread;
 
+use super::super::fake::{Fault, FaultKind};
 use super::*;
 
 #[test]
 fn never_more_than_allowed() {
-    let place = Place::new();
+    let place = gateway::place();
     for n_connections in [1, 3] {
-        assert!(place.gateway.wait_for_connections(0, OPTIONS.patience));
+        assert!(place.hbase.wait_for_connections(0, OPTIONS.patience));
         let store = place.store_with(Options { n_connections, ..OPTIONS });
-        let before = place.gateway.n_connections_in_all();
+        let before = place.hbase.n_connections_in_all();
         thread::scope(|scope| {
             for thread in 0..8 {
                 let store = &store;
@@ -25,8 +26,8 @@ fn never_more_than_allowed() {
         });
         assert_eq!(contents(&store).len(), 48);
         // All connections ever made are still good: none was made in place of another.
-        assert_eq!(place.gateway.n_connections_in_all() - before, n_connections as u64);
-        assert!(place.gateway.n_connections() <= n_connections);
+        assert_eq!(place.hbase.n_connections_in_all() - before, n_connections as u64);
+        assert!(place.hbase.n_connections() <= n_connections);
         store.remove(&contents(&store).into_iter().map(|document| document.id).collect::<Vec<_>>()).unwrap();
         drop(store);
     }
@@ -35,19 +36,19 @@ fn never_more_than_allowed() {
 /// Without any patience: a client that notices only by a request fails.
 #[test]
 fn idle_connections_that_were_closed_are_replaced_quietly() {
-    let place = Place::new();
+    let place = gateway::place();
     let store = place.store_with(Options { patience: Duration::ZERO, ..OPTIONS });
     let documents: Vec<_> = (0..40).map(|n| document(&format!("{n:02}"), spread(n))).collect();
     let sketches: Vec<_> = documents.iter().map(|document| document.sketch.clone()).collect();
     store.insert(&documents).unwrap();
     for _ in 0..3 {
         store.near(&sketches, &within(3), 1).unwrap();
-        assert!(place.gateway.n_connections() > 1);
-        place.gateway.close_idle_connections();
+        assert!(place.hbase.n_connections() > 1);
+        place.hbase.close_idle_connections();
         assert_eq!(contents(&store), documents);
     }
-    place.gateway.stop();
-    place.gateway.start_again().unwrap();
+    place.hbase.stop();
+    place.hbase.start_again().unwrap();
     assert_eq!(contents(&store), documents);
     store.insert(&[document("new", 1)]).unwrap();
 }
@@ -62,7 +63,7 @@ fn an_unread_reply_is_never_taken_for_another() {
         FaultKind::GarbageAfter(vec![0; 100]),
         FaultKind::CloseAfter,
     ] {
-        let place = Place::new();
+        let place = gateway::place();
         // No time to try again: the second call meets the rest of the first.
         let store = place.store_with(Options {
             n_connections: 1,
@@ -73,7 +74,7 @@ fn an_unread_reply_is_never_taken_for_another() {
         let (a, b) = (document("a", 1), document("b", 2));
         store.insert(&[a.clone(), b.clone()]).unwrap();
         for method in ["getRowsWithColumns", "scannerOpenWithScan", "scannerGetList", "scannerClose"] {
-            place.gateway.fail(Fault::on(method, kind.clone()));
+            place.hbase.fail(Fault::on(method, kind.clone()));
             let answer = if method == "getRowsWithColumns" {
                 store.get(&[id("a")]).map(drop)
             } else {
@@ -89,36 +90,36 @@ fn an_unread_reply_is_never_taken_for_another() {
 
 #[test]
 fn busy_when_all_are_in_use() {
-    let place = Place::new();
+    let place = gateway::place();
     let patience = Duration::from_millis(50);
     let store = place.store_with(Options { n_connections: 1, patience, ..OPTIONS });
     store.prepare().unwrap();
     thread::scope(|scope| {
-        place.gateway.fail(Fault::on("scannerOpenWithScan", FaultKind::Stall));
-        let before = place.gateway.n_calls("scannerOpenWithScan");
+        place.hbase.fail(Fault::on("scannerOpenWithScan", FaultKind::Stall));
+        let before = place.hbase.n_calls("scannerOpenWithScan");
         let stalled = scope.spawn(|| store.near(&[sketch(0)], &within(3), 1));
-        while place.gateway.n_calls("scannerOpenWithScan") == before {
+        while place.hbase.n_calls("scannerOpenWithScan") == before {
             thread::yield_now();
         }
         let says = ["all 1 connections", "0.05 s", "?connections=N"];
         check_fails(store.get(&[id("a")]), ErrorKind::Busy, &says);
         check_fails(store.near(&[sketch(0)], &within(3), 1), ErrorKind::Busy, &says);
-        place.gateway.stop();
+        place.hbase.stop();
         assert_eq!(stalled.join().unwrap().unwrap_err().kind(), ErrorKind::Unavailable);
     });
-    place.gateway.start_again().unwrap();
+    place.hbase.start_again().unwrap();
     assert_eq!(found(&store, 0), [""; 0]);
 }
 
 /// A store that fails gives its connections back, and the places of broken ones.
 #[test]
 fn failures_use_up_no_places() {
-    let place = Place::new();
+    let place = gateway::place();
     let store = place.store_with(Options { n_connections: 2, ..OPTIONS });
     for n in 0..20 {
         let kind = if n % 2 == 0 { FaultKind::Close } else { FaultKind::WrongSequenceAfter };
-        place.gateway.fail(Fault::any(kind));
-        place.gateway.refuse_connections(1);
+        place.hbase.fail(Fault::any(kind));
+        place.hbase.refuse_connections(1);
         assert_eq!(found(&store, 0), [""; 0]);
     }
 }

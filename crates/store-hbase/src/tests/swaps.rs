@@ -1,6 +1,9 @@
 //! Compare-and-set, and its known outcome when answers are lost.
 
+use std::collections::BTreeSet;
+
 use super::super::rows::{Cell, Rows, Swap, Swapped, Table};
+use super::super::thrift::SWAPS;
 use super::*;
 
 const COLUMN: &[u8] = b"d:record";
@@ -11,22 +14,17 @@ fn swap(row: usize, from: Option<&str>, to: &str) -> Swap {
     Swap { row, column: COLUMN.to_vec(), from, to: to.into(), time_to_live: None }
 }
 
-fn rows_of(place: &Place, options: Options) -> ThriftRows {
-    ThriftRows::new(place.gateway.address().to_string(), "t", options)
-}
-
 /// Returns the values of the cells in these rows.
-fn values(rows: &ThriftRows, n_rows: usize) -> Vec<Option<String>> {
+fn values(rows: &dyn Rows, n_rows: usize) -> Vec<Option<String>> {
     let keys: Vec<_> = (0..n_rows).map(|row| swap(row, None, "").row).collect();
     let found = rows.get(Table::Documents, &[COLUMN], &keys).unwrap();
     let value = |mut cells: Vec<Cell>| Some(String::from_utf8(cells.pop()?.value).unwrap());
     found.into_iter().map(value).collect()
 }
 
-#[test]
-fn one_of_each() {
-    let place = Place::bare();
-    let rows = rows_of(&place, OPTIONS);
+fn one_of_each(on: On) {
+    let place = Place::bare(on);
+    let rows = place.hbase.rows("t", OPTIONS);
     let swapped = |swaps: &[Swap]| rows.swap(Table::Documents, swaps).unwrap();
     assert_eq!(swapped(&[]), []);
     assert_eq!(swapped(&[swap(0, Some("a"), "b")]), [Swapped::Refused], "nothing is there");
@@ -34,17 +32,16 @@ fn one_of_each() {
     assert_eq!(swapped(&[swap(0, None, "b")]), [Swapped::Refused], "something is there");
     assert_eq!(swapped(&[swap(0, Some("b"), "c")]), [Swapped::Refused], "something else is there");
     assert_eq!(swapped(&[swap(0, Some("a"), "b")]), [Swapped::Done]);
-    assert_eq!(values(&rows, 1), [Some("b".to_owned())]);
+    assert_eq!(values(&*rows, 1), [Some("b".to_owned())]);
     // A clock that goes back hides nothing.
-    place.gateway.set_clock_ms(BEGIN - HOUR);
+    place.hbase.set_clock_ms(BEGIN - HOUR);
     assert_eq!(swapped(&[swap(0, Some("b"), "c")]), [Swapped::Done]);
-    assert_eq!(values(&rows, 1), [Some("c".to_owned())]);
+    assert_eq!(values(&*rows, 1), [Some("c".to_owned())]);
 }
 
-#[test]
-fn many_keep_their_order() {
-    let place = Place::bare();
-    let rows = rows_of(&place, OPTIONS);
+fn many_keep_their_order(on: On) {
+    let place = Place::bare(on);
+    let rows = place.hbase.rows("t", OPTIONS);
     let there: Vec<_> = (0..500).step_by(3).map(|row| swap(row, None, "before")).collect();
     assert!(rows.swap(Table::Documents, &there).unwrap().iter().all(|&answer| answer == Swapped::Done));
     let all: Vec<_> = (0..500).map(|row| swap(row, None, "after")).collect();
@@ -56,43 +53,50 @@ fn many_keep_their_order() {
 
 /// A second request would find the put of the first and be refused: nothing is sent twice, and no
 /// answer is made up.
-#[test]
-fn what_is_lost_is_unknown() {
+fn what_is_lost_is_unknown(on: On) {
     const N: usize = 60;
-    let message = || "java.io.IOException: injected".to_owned();
-    for kind in [
-        FaultKind::IoError(message()),
-        FaultKind::IoErrorAfter(message()),
-        FaultKind::Close,
-        FaultKind::CloseAfter,
-        FaultKind::CutAfter(10),
-        FaultKind::GarbageAfter(b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()),
-        FaultKind::WrongSequenceAfter,
-        FaultKind::StallAfter,
+    let swaps: Vec<_> = (0..N).map(|row| swap(row, None, "x")).collect();
+    let place = Place::bare(on);
+    place.hbase.rows("t", OPTIONS).swap(Table::Documents, &swaps).unwrap();
+    let n_calls = place.hbase.n_calls(Call::Swap);
+    for mishap in [
+        Mishap::Failed,
+        Mishap::FailedAfter,
+        Mishap::Closed,
+        Mishap::ClosedAfter,
+        Mishap::Cut,
+        Mishap::Nonsense,
+        Mishap::SilentAfter,
     ] {
-        for nth in [1, 7, N as u64] {
-            let place = Place::bare();
-            let rows = rows_of(&place, Options { reply_timeout: Duration::from_millis(500), ..OPTIONS });
-            place.gateway.fail(Fault::on("checkAndPut", kind.clone()).nth(nth));
-            let swaps: Vec<_> = (0..N).map(|row| swap(row, None, "x")).collect();
+        for nth in BTreeSet::from([1, n_calls.div_ceil(9), n_calls]) {
+            let place = Place::bare(on);
+            let rows =
+                place.hbase.rows("t", Options { reply_timeout: Duration::from_millis(500), ..OPTIONS });
+            place.hbase.fail(Call::Swap, nth, mishap);
             let answers = rows.swap(Table::Documents, &swaps).unwrap();
-            assert_eq!(place.gateway.n_faults(), 0, "{kind:?} {nth} hit nothing");
+            let context = format!("{mishap:?} {nth}");
+            assert_eq!(place.hbase.n_faults(), 0, "{context} hit nothing");
             let n_unknown = answers.iter().filter(|&&answer| answer == Swapped::Unknown).count();
-            assert!(
-                (1..=super::super::thrift::SWAPS.max).contains(&n_unknown),
-                "{kind:?} {nth}: {n_unknown}"
-            );
-            for (value, answer) in values(&rows, N).into_iter().zip(answers) {
-                assert_ne!(answer, Swapped::Refused, "{kind:?} {nth}");
-                assert!(answer == Swapped::Unknown || value.as_deref() == Some("x"), "{kind:?} {nth}");
+            // A gateway gets a few at a time.
+            let n_unknown_max = if on == On::Thrift { SWAPS.max } else { N };
+            assert!((1..=n_unknown_max).contains(&n_unknown), "{context}: {n_unknown}");
+            for (value, answer) in values(&*rows, N).into_iter().zip(answers) {
+                assert_ne!(answer, Swapped::Refused, "{context}");
+                assert!(answer == Swapped::Unknown || value.as_deref() == Some("x"), "{context}");
             }
         }
     }
 }
 
-#[test]
-fn no_table() {
-    let place = Place::bare();
-    let rows = ThriftRows::new(place.gateway.address().to_string(), "elsewhere", OPTIONS);
+fn no_table(on: On) {
+    let place = Place::bare(on);
+    let rows = place.hbase.rows("elsewhere", OPTIONS);
     check_fails(rows.swap(Table::Documents, &[swap(0, None, "x")]), ErrorKind::NotFound, &["create.rb"]);
+}
+
+hazards! {
+    one_of_each,
+    many_keep_their_order,
+    what_is_lost_is_unknown,
+    no_table,
 }

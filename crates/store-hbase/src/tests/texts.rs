@@ -19,9 +19,9 @@ fn metadata() -> Metadata {
     metadata_of(&OpenOptions { texts: Some(TextKeeping::Zstd), ..OpenOptions::default() })
 }
 
-fn place() -> Arc<Place> {
-    let place = Place::bare();
-    place.gateway.create_table("t_docs", &["d", "m", "t"]);
+fn place(on: On) -> Arc<Place> {
+    let place = Place::bare(on);
+    place.hbase.create_table("t_docs", &["d", "m", "t"]);
     place.store().create(&metadata()).unwrap();
     Arc::new(place)
 }
@@ -62,35 +62,13 @@ fn texts_left(place: &Place) -> Vec<String> {
     left
 }
 
-#[test]
-fn texts_are_read_for_pairs_that_are_worth_a_count_and_for_no_others() {
-    let place = place();
-    let store = place.store();
-    store.insert(&[honest("near", 5), forged("forged", 1), honest("far", 150)]).unwrap();
-    let n_gets = || place.gateway.n_calls("getRowsWithColumns");
-    let near = |query: &Sketch, rule: &Rule| {
-        let before = n_gets();
-        let found = store.near(std::slice::from_ref(query), rule, 10).unwrap().remove(0);
-        let names: Vec<_> = found.matches.iter().map(|found| found.id.as_str().to_owned()).collect();
-        (names, n_gets() - before)
-    };
-    let query = honest("q", 0).sketch;
-    assert_eq!(near(&query, &rule()), (vec!["near".to_owned()], 2));
-    // No pair is worth a count without a text of the query, or without a counter.
-    let untold = query.clone().with_text(None);
-    assert_eq!(near(&untold, &rule()), (vec!["forged".to_owned(), "near".to_owned()], 1));
-    assert_eq!(near(&query, &metadata().rule()).1, 1);
-    assert_eq!(near(&honest("q", 100_000).sketch, &rule()), (Vec::new(), 1));
-}
-
 /// A claimant looks, claims, writes its text, files, searches and commits. Another one comes at
 /// each place.
-#[test]
-fn rivals_are_counted_whatever_is_in_between() {
+fn rivals_are_counted_whatever_is_in_between(on: On) {
     let mut n_of = [0; 3];
     for nth in 0..20 {
         for (number, other) in [honest("b", 10), forged("b", 1)].into_iter().enumerate() {
-            let place = place();
+            let place = place(on);
             let between = {
                 let other = other.clone();
                 move |place: &Place| {
@@ -100,7 +78,7 @@ fn rivals_are_counted_whatever_is_in_between() {
             let answer = insert_if_new(&store_with(&place, nth, between), &honest("a", 0));
             let kept: Vec<_> = contents(&place.store()).into_iter().map(|document| document.id).collect();
             let context = format!("{nth} {number} {answer:?} {kept:?}");
-            let was_there = place.gateway.n_calls("checkAndPut") > 3;
+            let was_there = place.hbase.n_calls(Call::Swap) > 3;
             if number == 0 {
                 // One of the two; where the other did not come, the first.
                 assert_eq!(kept.len(), 1, "{context}");
@@ -123,22 +101,21 @@ const FILED: i64 = 7;
 
 /// The text of a dead owner's claim is counted all the same, and is deleted by the next insertion
 /// of its id.
-#[test]
-fn the_claims_of_the_dead_are_counted() {
+fn the_claims_of_the_dead_are_counted(on: On) {
     for (dead, new, n_swaps) in [
         // A near claim is aborted before the own claim is committed; another one is left alone.
         (honest("dead", 0), honest("new", 10), 3),
         (forged("dead", 7), forged("new", 8), 2),
     ] {
-        let place = place();
+        let place = place(on);
         let dying = store_with(&place, FILED, |_| panic!("dies here"));
         let died = thread::scope(|scope| scope.spawn(|| insert_if_new(&dying, &dead)).join());
         assert!(died.is_err());
         assert_eq!(texts_left(&place), ["dead"]);
         place.advance(LEASE.as_millis() as i64 + 1);
-        let n_before = place.gateway.n_calls("checkAndPut");
+        let n_before = place.hbase.n_calls(Call::Swap);
         assert_eq!(insert_if_new(&place.store(), &new), Insertion::Inserted);
-        assert_eq!(place.gateway.n_calls("checkAndPut") - n_before, n_swaps);
+        assert_eq!(place.hbase.n_calls(Call::Swap) - n_before, n_swaps);
         let other = honest("dead", 500_000);
         assert_eq!(insert_if_new(&place.store(), &other), Insertion::Inserted);
         assert_eq!(text(&place.store(), "dead"), other.sketch.text().cloned());
@@ -148,11 +125,10 @@ fn the_claims_of_the_dead_are_counted() {
 
 /// Several writers at once, with texts that are near to each other and texts whose signatures only
 /// say so.
-#[test]
-fn many_writers_at_once() {
+fn many_writers_at_once(on: On) {
     const N_WRITERS: u64 = 4;
     const N_GROUPS: u64 = 12;
-    let place = place();
+    let place = place(on);
     let write = &|writer: u64| {
         let store = place.store();
         let documents: Vec<_> = (0..N_GROUPS)
@@ -181,13 +157,12 @@ fn many_writers_at_once() {
 
 /// A document is replaced or removed after a search has read its record, and before it reads the
 /// text.
-#[test]
-fn a_document_that_moves_before_its_text_is_read() {
+fn a_document_that_moves_before_its_text_is_read(on: On) {
     let new = honest("a", 20);
     let far = honest("a", 70_000);
     for nth in 0..60 {
         for change in 0..3 {
-            let place = place();
+            let place = place(on);
             place.store().insert(&[honest("a", 5), honest("b", 8)]).unwrap();
             let between = {
                 let (new, far) = (new.clone(), far.clone());
@@ -212,15 +187,14 @@ fn a_document_that_moves_before_its_text_is_read() {
     }
 }
 
-#[test]
-fn texts_that_are_of_no_document_go_and_those_that_are_missing_are_told() {
-    let place = place();
+fn texts_that_are_of_no_document_go_and_those_that_are_missing_are_told(on: On) {
+    let place = place(on);
     let store = place.store();
     store.insert(&[honest("whole", 0), honest("lacks", 10_000), honest("damaged", 20_000)]).unwrap();
     let put = |name: &str, text: &Text, timestamp: i64| {
         let column = text_column(timestamp, digest(text).unwrap());
         let value = super::super::layout::encode_text(text).unwrap();
-        place.gateway.put_raw("t_docs", &document_row(&id(name)), &column, &value, timestamp);
+        place.hbase.put_raw("t_docs", &document_row(&id(name)), &column, &value, timestamp);
     };
     // Writers died: before they wrote a record, beside a document, and where there is nothing else.
     put("whole", &words(0..9), BEGIN + 5);
@@ -232,13 +206,13 @@ fn texts_that_are_of_no_document_go_and_those_that_are_missing_are_told() {
         (text_column(timestamp, digest(document.sketch.text().unwrap()).unwrap()), timestamp)
     };
     let (of_damaged, timestamp) = column("damaged", &honest("damaged", 20_000));
-    place.gateway.put_raw("t_docs", &document_row(&id("damaged")), &of_damaged, &[1, 2, 3], timestamp);
+    place.hbase.put_raw("t_docs", &document_row(&id("damaged")), &of_damaged, &[1, 2, 3], timestamp);
     // To delete a cell past all others, the row is erased and its record put once more.
     let lacks = document_row(&id("lacks"));
     let (_, cells) = place.document_rows().into_iter().find(|(key, _)| *key == lacks).unwrap();
-    assert!(place.gateway.erase("t_docs", &lacks));
+    assert!(place.hbase.erase("t_docs", &lacks));
     let (record, value, timestamp) = cells[0].clone();
-    place.gateway.put_raw("t_docs", &lacks, &record, &value, timestamp);
+    place.hbase.put_raw("t_docs", &lacks, &record, &value, timestamp);
 
     let told = |findings: Vec<Finding>| {
         let mut told: Vec<_> =
@@ -275,36 +249,34 @@ fn texts_that_are_of_no_document_go_and_those_that_are_missing_are_told() {
     check_fails(store.texts(&[id("damaged")]), ErrorKind::Corrupt, &["damaged", "is not the text"]);
 }
 
-#[test]
-fn tables_without_a_family_for_texts() {
+fn tables_without_a_family_for_texts(on: On) {
     let open = |place: &Place, texts: Option<TextKeeping>| {
         let options = OpenOptions { texts, texts_default: TextKeeping::Zstd, ..OpenOptions::default() };
         Index::over(Box::new(place.store()), &options)
     };
-    let bare = Place::bare();
+    let bare = Place::bare(on);
     let error = open(&bare, Some(TextKeeping::Zstd)).err().expect("there is no family");
     assert_eq!(error.kind(), ErrorKind::Mismatch);
     let says = "--texts none, or run in the HBase shell: alter 't_docs', {NAME => 't', DATA_BLOCK_ENCODING";
     assert!(error.to_string().contains(says), "{error}");
-    assert_eq!(bare.gateway.n_calls("checkAndPut"), 0);
+    assert_eq!(bare.hbase.n_calls(Call::Swap), 0);
     // Without a wish, the families of the tables decide.
     assert_eq!(open(&bare, None).unwrap().metadata().texts, TextKeeping::None);
-    let place = Place::bare();
-    place.gateway.create_table("t_docs", &["d", "m", "t"]);
+    let place = Place::bare(on);
+    place.hbase.create_table("t_docs", &["d", "m", "t"]);
     assert_eq!(open(&place, None).unwrap().metadata().texts, TextKeeping::Zstd);
     // Texts stay for as long as their documents.
-    let place = Place::bare();
-    place.gateway.create_table("t_docs", &["d", "m", "t"]);
-    place.gateway.set_time_to_live("t_docs", "t", 60);
+    let place = Place::bare(on);
+    place.hbase.create_table("t_docs", &["d", "m", "t"]);
+    place.hbase.set_time_to_live("t_docs", "t", 60);
     let error = open(&place, None).err().expect("texts would go before their documents");
     assert!(error.to_string().ends_with("alter 't_docs', {NAME => 't', TTL => 'FOREVER'}"), "{error}");
     assert_eq!(open(&place, Some(TextKeeping::None)).unwrap().metadata().texts, TextKeeping::None);
 }
 
 /// Texts with documents of an index that keeps none.
-#[test]
-fn an_index_without_texts_has_none() {
-    let place = Place::of(&metadata_of(&OpenOptions::default()));
+fn an_index_without_texts_has_none(on: On) {
+    let place = Place::of(on, &metadata_of(&OpenOptions::default()));
     let store = place.store();
     assert_eq!(store.insert(&[honest("a", 0)]).unwrap(), [Insertion::Inserted]);
     assert_eq!(insert_if_new(&store, &honest("b", 50_000)), Insertion::Inserted);
@@ -313,4 +285,37 @@ fn an_index_without_texts_has_none() {
     assert_eq!(store.remove(&[id("a")]).unwrap(), [true]);
     assert_eq!(store.texts(&[id("b")]).unwrap(), [None]);
     assert_eq!(examine(&store, true).1, []);
+}
+
+#[test]
+fn texts_are_read_for_pairs_that_are_worth_a_count_and_for_no_others() {
+    let place = gateway::bare();
+    place.hbase.create_table("t_docs", &["d", "m", "t"]);
+    place.store().create(&metadata()).unwrap();
+    let store = place.store();
+    store.insert(&[honest("near", 5), forged("forged", 1), honest("far", 150)]).unwrap();
+    let n_gets = || place.hbase.n_calls("getRowsWithColumns");
+    let near = |query: &Sketch, rule: &Rule| {
+        let before = n_gets();
+        let found = store.near(std::slice::from_ref(query), rule, 10).unwrap().remove(0);
+        let names: Vec<_> = found.matches.iter().map(|found| found.id.as_str().to_owned()).collect();
+        (names, n_gets() - before)
+    };
+    let query = honest("q", 0).sketch;
+    assert_eq!(near(&query, &rule()), (vec!["near".to_owned()], 2));
+    // No pair is worth a count without a text of the query, or without a counter.
+    let untold = query.clone().with_text(None);
+    assert_eq!(near(&untold, &rule()), (vec!["forged".to_owned(), "near".to_owned()], 1));
+    assert_eq!(near(&query, &metadata().rule()).1, 1);
+    assert_eq!(near(&honest("q", 100_000).sketch, &rule()), (Vec::new(), 1));
+}
+
+hazards! {
+    rivals_are_counted_whatever_is_in_between,
+    the_claims_of_the_dead_are_counted,
+    many_writers_at_once,
+    a_document_that_moves_before_its_text_is_read,
+    texts_that_are_of_no_document_go_and_those_that_are_missing_are_told,
+    tables_without_a_family_for_texts,
+    an_index_without_texts_has_none,
 }

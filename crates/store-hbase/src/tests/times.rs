@@ -21,17 +21,16 @@ fn check(place: &Place, documents: &[Document], context: &str) {
     }
 }
 
-#[test]
-fn again_and_again_within_a_millisecond() {
+fn again_and_again_within_a_millisecond(on: On) {
     for compact in [false, true] {
         for behind_ms in [0, 1, HOUR] {
-            let place = Place::new();
+            let place = Place::new(on);
             let store = place.store();
             let (a, b) = (document("a", 1), document("a", spread(1)));
             let context = format!("compact {compact}, behind {behind_ms}");
             let pause = || {
                 if compact {
-                    place.gateway.major_compact();
+                    place.hbase.major_compact();
                 }
             };
             insert(&store, std::slice::from_ref(&a));
@@ -58,17 +57,16 @@ fn again_and_again_within_a_millisecond() {
                 }
             }
             check(&place, std::slice::from_ref(&a), &context);
-            place.gateway.major_compact();
+            place.hbase.major_compact();
             check(&place, &[a], &context);
         }
     }
 }
 
 /// Once, a batch with one document that a clock was ahead for gave its time to all documents.
-#[test]
-fn a_time_ahead_is_of_one_document() {
+fn a_time_ahead_is_of_one_document(on: On) {
     const YEAR: i64 = 365 * 24 * HOUR;
-    let place = Place::new();
+    let place = Place::new(on);
     let store = place.store();
     place.set_clock(BEGIN + YEAR);
     insert(&store, &[document("a", 1)]);
@@ -81,10 +79,9 @@ fn a_time_ahead_is_of_one_document() {
 
 /// Old cells stay for a while and then go by themselves, and nothing older comes back in their
 /// place.
-#[test]
-fn old_cells_linger() {
+fn old_cells_linger(on: On) {
     for is_if_new in [false, true] {
-        let place = Place::new();
+        let place = Place::new(on);
         let store = place.store();
         let versions = [document("a", 1), document("a", spread(1)), document("a", spread(2))];
         for version in versions.each_ref().map(std::slice::from_ref) {
@@ -98,16 +95,15 @@ fn old_cells_linger() {
         assert_eq!(place.cells().len(), 30);
         place.advance(10);
         place.check_cells(&versions[2..]);
-        place.gateway.major_compact();
+        place.hbase.major_compact();
         place.check_cells(&versions[2..]);
-        assert_eq!(place.gateway.n_stored("t"), 10);
+        assert_eq!(place.hbase.n_stored("t"), 10);
     }
 }
 
-#[test]
-fn what_was_removed_is_remembered_for_a_day() {
+fn what_was_removed_is_remembered_for_a_day(on: On) {
     for compact in [false, true] {
-        let place = Place::new();
+        let place = Place::new(on);
         let store = place.store();
         let all = [document("a", 1), document("b", 1), document("c", spread(1))];
         insert(&store, &all);
@@ -119,7 +115,7 @@ fn what_was_removed_is_remembered_for_a_day() {
         let rows = place.document_rows();
         assert_eq!(rows.len(), 3);
         if compact {
-            place.gateway.major_compact();
+            place.hbase.major_compact();
         }
         place.advance(REMEMBER.as_millis() as i64 - HOUR - 10);
         assert_eq!(place.document_rows(), rows);
@@ -133,31 +129,30 @@ fn what_was_removed_is_remembered_for_a_day() {
     }
 }
 
-#[test]
-fn right_after_a_removal_only_its_memory_is_left() {
-    let place = Place::new();
+fn right_after_a_removal_only_its_memory_is_left(on: On) {
+    let place = Place::new(on);
     let store = place.store();
     insert(&store, &[document("a", 1), document("b", 1)]);
     assert_eq!(store.remove(&[id("a"), id("b")]).unwrap(), [true, true]);
-    place.gateway.major_compact();
-    assert_eq!(place.gateway.n_stored("t"), 0);
-    assert_eq!(place.gateway.n_stored("t_docs"), 3);
+    place.hbase.major_compact();
+    assert_eq!(place.hbase.n_stored("t"), 0);
+    assert_eq!(place.hbase.n_stored("t_docs"), 3);
     // In the end not even the claim is left.
     place.advance(REMEMBER.as_millis() as i64 + 10);
-    place.gateway.major_compact();
-    assert_eq!(place.gateway.n_stored("t_docs"), 1, "the metadata");
+    place.hbase.major_compact();
+    assert_eq!(place.hbase.n_stored("t_docs"), 1, "the metadata");
 }
 
-/// The call of a writer that died.
+/// The work of a writer that died.
 #[derive(Clone, Copy, Debug)]
-enum Call {
+enum Work {
     Insert,
     Replace,
     Remove,
     InsertIfNew,
 }
 
-impl Call {
+impl Work {
     fn make(self, store: &dyn Store) -> index::Result<()> {
         let documents = [document("a", 5), document("b", spread(9)), document("c", 6 << 30)];
         match self {
@@ -169,8 +164,8 @@ impl Call {
     }
 }
 
-fn place_with_x_y_z() -> Place {
-    let place = Place::new();
+fn place_with_x_y_z(on: On) -> Place {
+    let place = Place::new(on);
     insert(&place.store(), &[document("x", 4), document("y", 1 << 40), document("z", 7)]);
     place
 }
@@ -189,52 +184,50 @@ fn check_searches(store: &dyn Store, context: &str) {
     }
 }
 
-#[test]
-fn a_writer_that_dies_at_any_step() {
-    let message = || "java.io.IOException: injected".to_owned();
-    for call in [Call::Insert, Call::Replace, Call::Remove, Call::InsertIfNew] {
+fn a_writer_that_dies_at_any_step(on: On) {
+    for work in [Work::Insert, Work::Replace, Work::Remove, Work::InsertIfNew] {
         for clock in [-HOUR, 0, 10] {
-            let whole = place_with_x_y_z();
+            let whole = place_with_x_y_z(on);
             whole.advance(clock.max(0));
             whole.set_clock(BEGIN + clock);
-            let before = whole.gateway.n_calls("mutateRowsTs");
+            let before = whole.hbase.n_calls(Call::Apply);
             let one_at_a_time = Options { n_connections: 1, ..OPTIONS };
-            call.make(&whole.store_with(one_at_a_time)).unwrap();
-            let n_steps = whole.gateway.n_calls("mutateRowsTs") - before;
+            work.make(&whole.store_with(one_at_a_time)).unwrap();
+            let n_steps = whole.hbase.n_calls(Call::Apply) - before;
             let expected = contents(&whole.store());
             for step in 1..=n_steps {
                 for n_rows in [0, 1, 2, 11, usize::MAX] {
-                    let context = format!("{call:?} at {clock}, step {step} of {n_steps}, {n_rows} rows");
-                    let place = place_with_x_y_z();
+                    let context = format!("{work:?} at {clock}, step {step} of {n_steps}, {n_rows} rows");
+                    let place = place_with_x_y_z(on);
                     place.advance(clock.max(0));
                     place.set_clock(BEGIN + clock);
                     // Some rows are written and then nothing more.
                     let kind = match n_rows {
-                        0 => FaultKind::DoNotRetry(message()),
-                        _ => FaultKind::IoErrorAfterRows(n_rows, message()),
+                        0 => Mishap::Refused,
+                        _ => Mishap::FailedAfterSome(n_rows),
                     };
                     let dying =
                         Options { patience: Duration::ZERO, first_patience: Duration::ZERO, ..one_at_a_time };
-                    place.gateway.fail(Fault::on("mutateRowsTs", kind).nth(step));
-                    let answer = call.make(&place.store_with(Options { patience: Duration::ZERO, ..dying }));
+                    place.hbase.fail(Call::Apply, step, kind);
+                    let answer = work.make(&place.store_with(Options { patience: Duration::ZERO, ..dying }));
                     assert_eq!(answer.expect_err(&context).kind(), ErrorKind::Unavailable, "{context}");
-                    assert_eq!(place.gateway.n_faults(), 0, "{context}");
+                    assert_eq!(place.hbase.n_faults(), 0, "{context}");
                     let store = place.store();
                     check_searches(&store, &context);
                     // Its claims are free for others when the lease has run out.
                     place.advance(2 * LEASE.as_millis() as i64);
-                    call.make(&store).unwrap();
+                    work.make(&store).unwrap();
                     check_searches(&store, &context);
                     assert_eq!(contents(&store), expected, "{context}");
                     place.advance(LINGER.as_millis() as i64 + 2 * HOUR);
-                    place.gateway.major_compact();
+                    place.hbase.major_compact();
                     check_searches(&store, &context);
                     let mut left = place.cells();
                     let needed: Vec<_> = expected.iter().flat_map(cells_of).collect();
                     left.retain(|cell| !needed.contains(cell));
                     assert_eq!(place.cells().len() - left.len(), needed.len(), "{context}");
                     // Only cells of replaced versions can outlive the record that knew them.
-                    if matches!(call, Call::Replace) {
+                    if matches!(work, Work::Replace) {
                         let old = [document("x", 4), document("y", 1 << 40)];
                         let old: Vec<_> = old.iter().flat_map(cells_of).collect();
                         left.retain(|cell| !old.contains(cell));
@@ -244,4 +237,13 @@ fn a_writer_that_dies_at_any_step() {
             }
         }
     }
+}
+
+hazards! {
+    again_and_again_within_a_millisecond,
+    a_time_ahead_is_of_one_document,
+    old_cells_linger,
+    what_was_removed_is_remembered_for_a_day,
+    right_after_a_removal_only_its_memory_is_left,
+    a_writer_that_dies_at_any_step,
 }

@@ -53,7 +53,7 @@ fn check_all_found(place: &Place, documents: &[Document]) {
 
 fn put_cells(place: &Place, document: &Document, timestamp: i64) {
     for (row, column) in cells_of(document) {
-        place.gateway.put_raw("t", &row, &column, b"", timestamp);
+        place.hbase.put_raw("t", &row, &column, b"", timestamp);
     }
 }
 
@@ -62,9 +62,8 @@ fn family_of(row: &[u8]) -> Family {
     kind.map_or(Family::Simhash, Family::Set)
 }
 
-#[test]
-fn a_row_for_each_key_of_each_facet() {
-    let place = Place::of(&verifying());
+fn a_row_for_each_key_of_each_facet(on: On) {
+    let place = Place::of(on, &verifying());
     let texts = texts();
     place.store().insert(&texts[..4]).unwrap();
     place.store().insert_if_new(&texts[4..], &rule()).unwrap();
@@ -79,10 +78,9 @@ fn a_row_for_each_key_of_each_facet() {
 
 /// Filed by simhashes alone: the signatures are in the records only, and confirm the proposals of
 /// the simhashes.
-#[test]
-fn filed_by_simhashes_and_verified() {
+fn filed_by_simhashes_and_verified(on: On) {
     let classic = OpenOptions { profile: Some(Profile::Classic), ..OpenOptions::default() };
-    let place = Place::of(&metadata_of(&classic));
+    let place = Place::of(on, &metadata_of(&classic));
     let kind = metadata().kind;
     let text = |name, simhash, from| {
         text(name, kind.sketch(signed(Some(simhash), from..from + 300).features().clone()))
@@ -99,32 +97,9 @@ fn filed_by_simhashes_and_verified() {
     assert_eq!(contents(&store), texts);
 }
 
-/// A search reads a bucket for each key, and the records of the candidates once, in however many
-/// buckets it met them: they decide, and are the answer.
-#[test]
-fn what_a_search_costs() {
-    let place = Place::of(&verifying());
-    let store = place.store();
-    let alike: Vec<_> = (0..20).map(|n| text(&format!("{n}"), signed(0, n..n + 300))).collect();
-    store.insert(&alike).unwrap();
-    let n_calls = |methods: &[&str]| methods.iter().map(|method| place.gateway.n_calls(method)).sum::<u64>();
-    let reads = ["getRowsWithColumns", "getRowWithColumns"];
-    let counts = || (n_calls(&["scannerOpenWithScan"]), n_calls(&reads));
-    let query = std::slice::from_ref(&alike[0].sketch);
-    for (rule, n_near) in [(rule(), 20), (within(0), 20), (within(3), 20)] {
-        let before = counts();
-        let found = store.near_documents(query, &rule, 100).unwrap().remove(0);
-        let after = counts();
-        assert_eq!((found.documents.len(), found.cost.n_buckets), (n_near, 26));
-        assert_eq!((after.0 - before.0, after.1 - before.1), (26, 1));
-        assert!(found.cost.n_candidates > 26);
-    }
-}
-
-#[test]
-fn cells_of_signatures_that_lead_nowhere() {
+fn cells_of_signatures_that_lead_nowhere(on: On) {
     for timestamp in [BEGIN - 1, BEGIN, BEGIN + 1] {
-        let place = Place::of(&verifying());
+        let place = Place::of(on, &verifying());
         let store = place.store();
         let asked = signed(0, 0..300);
         let there = [text("near", signed(1, 4..304)), text("far", signed(1, 5_000..5_300))];
@@ -144,8 +119,7 @@ fn cells_of_signatures_that_lead_nowhere() {
 
 /// A text that changes while it is searched for, by its simhash, by its signature or by both, is
 /// found once.
-#[test]
-fn a_text_that_changes_while_it_is_searched_for() {
+fn a_text_that_changes_while_it_is_searched_for(on: On) {
     let versions = [
         signed(1, 0..300),
         signed(1, 6..306),
@@ -157,7 +131,7 @@ fn a_text_that_changes_while_it_is_searched_for() {
     for (from, to) in (0..5).flat_map(|from| (0..5).map(move |to| (from, to))).filter(|(from, to)| from != to)
     {
         for first in 1..=4_i64 {
-            let place = Arc::new(Place::of(&verifying()));
+            let place = Arc::new(Place::of(on, &verifying()));
             place.store().insert(&[text("moves", versions[from].clone())]).unwrap();
             let (step, inside, next) = (AtomicI64::new(0), Arc::clone(&place), versions[to].clone());
             let between = move || {
@@ -166,7 +140,7 @@ fn a_text_that_changes_while_it_is_searched_for() {
                     inside.store().insert(&[text("moves", next.clone())]).unwrap();
                 }
             };
-            let rows = ThriftRows::new(place.gateway.address().to_string(), "t", OPTIONS);
+            let rows = place.hbase.rows("t", OPTIONS);
             let store = HbaseStore::over(Box::new(Between { rows, between }), Clock::new(|| BEGIN));
             assert_eq!(names_near(&store, &query), ["moves"], "{from} to {to} after request {first}");
         }
@@ -174,9 +148,8 @@ fn a_text_that_changes_while_it_is_searched_for() {
 }
 
 /// A replaced text keeps only the rows that the new one shares.
-#[test]
-fn old_rows_of_every_facet_go() {
-    let place = Place::of(&verifying());
+fn old_rows_of_every_facet_go(on: On) {
+    let place = Place::of(on, &verifying());
     let store = place.store();
     for (n, sketch) in
         [signed(1, 0..300), signed(1, 5..305), signed(2, 5..305), signed(None, 5..25)].into_iter().enumerate()
@@ -194,9 +167,8 @@ fn old_rows_of_every_facet_go() {
 }
 
 /// All rows of an aborted claim go, as soon as one of them is met.
-#[test]
-fn the_rows_of_a_claim_that_came_to_nothing() {
-    let place = Arc::new(Place::of(&verifying()));
+fn the_rows_of_a_claim_that_came_to_nothing(on: On) {
+    let place = Arc::new(Place::of(on, &verifying()));
     // A claimant has announced and filed, and dies.
     let dead = store_with(&place, 6, |_| panic!("dies here"));
     let lost = text("lost", signed(1, 0..300));
@@ -217,8 +189,7 @@ fn the_rows_of_a_claim_that_came_to_nothing() {
 
 /// A writer dying at any step of an insertion or a removal leaves nothing that a search finds, and
 /// nothing beyond repair.
-#[test]
-fn a_death_at_any_step() {
+fn a_death_at_any_step(on: On) {
     let documents = [text("a", signed(5, 0..300)), text("b", signed(None, 700..720))];
     let others = [text("x", signed(u64::MAX, 4..304)), text("y", signed(9, 700..720))];
     let one_at_a_time = Options { n_connections: 1, ..OPTIONS };
@@ -227,18 +198,17 @@ fn a_death_at_any_step() {
         place.store_with(options).insert_if_new(&documents, &rule())?;
         place.store_with(options).remove(&[id("a")])
     };
-    for method in ["mutateRowsTs", "checkAndPut"] {
-        let whole = Place::of(&verifying());
-        let n_before = whole.gateway.n_calls(method);
+    for method in [Call::Apply, Call::Swap] {
+        let whole = Place::of(on, &verifying());
+        let n_before = whole.hbase.n_calls(method);
         session(&whole, one_at_a_time).unwrap();
-        for nth in 1..=whole.gateway.n_calls(method) - n_before {
-            for kind in [FaultKind::DoNotRetry("injected".into()), FaultKind::IoErrorAfter("injected".into())]
-            {
-                let context = format!("{method} {nth}: {kind:?}");
-                let place = Place::of(&verifying());
-                place.gateway.fail(Fault::on(method, kind).nth(nth));
+        for nth in 1..=whole.hbase.n_calls(method) - n_before {
+            for kind in [Mishap::Refused, Mishap::FailedAfter] {
+                let context = format!("{method:?} {nth}: {kind:?}");
+                let place = Place::of(on, &verifying());
+                place.hbase.fail(method, nth, kind);
                 let _ = session(&place, impatient);
-                assert_eq!(place.gateway.n_faults(), 0, "{context}");
+                assert_eq!(place.hbase.n_faults(), 0, "{context}");
                 store_of_the_patient(&place).insert_if_new(&others, &rule()).unwrap();
                 // One of each pair.
                 for near in [&documents[0], &documents[1]] {
@@ -253,9 +223,8 @@ fn a_death_at_any_step() {
     }
 }
 
-#[test]
-fn an_examination_knows_every_facet() {
-    let place = Place::of(&verifying());
+fn an_examination_knows_every_facet(on: On) {
+    let place = Place::of(on, &verifying());
     let store = place.store();
     let texts = texts();
     store.insert(&texts).unwrap();
@@ -266,9 +235,9 @@ fn an_examination_knows_every_facet() {
     for document in &texts {
         for (_, facet) in document.sketch.facets() {
             let row = RowKey::new(facet.keys()[3], facet.fingerprint()).encode();
-            assert!(place.gateway.erase("t", &row));
+            assert!(place.hbase.erase("t", &row));
             let nowhere = RowKey::new(facet.keys()[4], Fingerprint(!facet.fingerprint().0)).encode();
-            place.gateway.put_raw("t", &nowhere, &index_column(&document.id), b"", BEGIN);
+            place.hbase.put_raw("t", &nowhere, &index_column(&document.id), b"", BEGIN);
             n_lost += 1;
         }
     }
@@ -291,9 +260,8 @@ fn an_examination_knows_every_facet() {
     check_all_found(&place, &texts);
 }
 
-#[test]
-fn a_load_has_what_an_insert_writes() {
-    let (put, loaded) = (Place::of(&verifying()), Place::of(&verifying()));
+fn a_load_has_what_an_insert_writes(on: On) {
+    let (put, loaded) = (Place::of(on, &verifying()), Place::of(on, &verifying()));
     let features = |document: &Document| document.sketch.features().clone();
     let mut new: Vec<_> = texts()
         .iter()
@@ -313,14 +281,48 @@ fn a_load_has_what_an_insert_writes() {
     for document in new {
         let document = load.document(document);
         for row in BulkLoad::index_rows(&document) {
-            loaded.gateway.put_raw("t", &row, &index_column(&document.id), b"", load.timestamp());
+            loaded.hbase.put_raw("t", &row, &index_column(&document.id), b"", load.timestamp());
         }
         let (_, record) = load.record(&document);
         let row = BulkLoad::document_row(&document.id);
-        loaded.gateway.put_raw("t_docs", &row, b"d:record", &record, load.timestamp());
+        loaded.hbase.put_raw("t_docs", &row, b"d:record", &record, load.timestamp());
     }
     assert_eq!(put.index_rows(), loaded.index_rows());
     assert_eq!(put.document_rows(), loaded.document_rows());
     assert_eq!(put.document_rows().len(), 10);
     assert!(contents(&loaded.store()) == contents(&put.store()));
+}
+
+/// A search reads a bucket for each key, and the records of the candidates once, in however many
+/// buckets it met them: they decide, and are the answer.
+#[test]
+fn what_a_search_costs() {
+    let place = gateway::place_of(&verifying());
+    let store = place.store();
+    let alike: Vec<_> = (0..20).map(|n| text(&format!("{n}"), signed(0, n..n + 300))).collect();
+    store.insert(&alike).unwrap();
+    let n_calls = |methods: &[&str]| methods.iter().map(|method| place.hbase.n_calls(method)).sum::<u64>();
+    let reads = ["getRowsWithColumns", "getRowWithColumns"];
+    let counts = || (n_calls(&["scannerOpenWithScan"]), n_calls(&reads));
+    let query = std::slice::from_ref(&alike[0].sketch);
+    for (rule, n_near) in [(rule(), 20), (within(0), 20), (within(3), 20)] {
+        let before = counts();
+        let found = store.near_documents(query, &rule, 100).unwrap().remove(0);
+        let after = counts();
+        assert_eq!((found.documents.len(), found.cost.n_buckets), (n_near, 26));
+        assert_eq!((after.0 - before.0, after.1 - before.1), (26, 1));
+        assert!(found.cost.n_candidates > 26);
+    }
+}
+
+hazards! {
+    a_row_for_each_key_of_each_facet,
+    filed_by_simhashes_and_verified,
+    cells_of_signatures_that_lead_nowhere,
+    a_text_that_changes_while_it_is_searched_for,
+    old_rows_of_every_facet_go,
+    the_rows_of_a_claim_that_came_to_nothing,
+    a_death_at_any_step,
+    an_examination_knows_every_facet,
+    a_load_has_what_an_insert_writes,
 }

@@ -40,11 +40,10 @@ fn race(place: &Arc<Place>, slow: &Document, fast: &Document, nth: i64) -> Optio
     Some(insertion)
 }
 
-#[test]
-fn a_claim_that_is_withdrawn_takes_its_cells_along() {
+fn a_claim_that_is_withdrawn_takes_its_cells_along(on: On) {
     let mut n_withdrawn = 0;
     for nth in 0.. {
-        let place = Arc::new(Place::new());
+        let place = Arc::new(Place::new(on));
         let Some(insertion) = race(&place, &document("slow", 1), &document("fast", 2), nth) else { break };
         n_withdrawn += u32::from(matches!(insertion, Insertion::Duplicate(_)));
         check_clean(&place, &format!("after request {nth}"));
@@ -54,8 +53,7 @@ fn a_claim_that_is_withdrawn_takes_its_cells_along() {
 
 /// The document was there before, under a sketch that shares rows with the new one or none: the old
 /// version stays whole.
-#[test]
-fn what_was_there_before_keeps_its_cells() {
+fn what_was_there_before_keeps_its_cells(on: On) {
     let banded = |bits, segments: &[u32]| {
         let keys = segments.iter().map(|&segment| simhash::BucketKey { flag: 1, segment });
         Document { id: id("slow"), sketch: Sketch::new(Fingerprint(bits), keys.collect()), source: None }
@@ -64,7 +62,7 @@ fn what_was_there_before_keeps_its_cells() {
     for before in [banded(1, &[2, 3]), banded(1 << 40, &[2, 3])] {
         let far = before.sketch.fingerprint() != Fingerprint(1);
         for nth in 0.. {
-            let place = Arc::new(Place::new());
+            let place = Arc::new(Place::new(on));
             place.store().insert(std::slice::from_ref(&before)).unwrap();
             let done = Arc::new(Mutex::new(false));
             let (told, other) = (Arc::clone(&done), fast.clone());
@@ -90,12 +88,11 @@ fn what_was_there_before_keeps_its_cells() {
 
 /// Between a withdrawal and the removal of its cells the other document goes, and the same id is
 /// inserted anew.
-#[test]
-fn an_id_that_is_inserted_again_meanwhile() {
+fn an_id_that_is_inserted_again_meanwhile(on: On) {
     let slow = document("slow", 1);
     for asks in [true, false] {
         for nth in 0.. {
-            let place = Arc::new(Place::new());
+            let place = Arc::new(Place::new(on));
             place.store().insert(&[document("fast", 2)]).unwrap();
             // The look finds nothing, since the other one comes after it.
             place.store().remove(&[id("fast")]).unwrap();
@@ -120,7 +117,7 @@ fn an_id_that_is_inserted_again_meanwhile() {
                     *told.lock().unwrap() = true;
                 }
             };
-            let rows = ThriftRows::new(place.gateway.address().to_string(), "t", OPTIONS);
+            let rows = place.hbase.rows("t", OPTIONS);
             let clock = Clock::new(|| BEGIN);
             let store = HbaseStore::over(Box::new(Between { rows, between }), clock);
             let insertion = insert_if_new(&store, &slow);
@@ -137,11 +134,10 @@ fn an_id_that_is_inserted_again_meanwhile() {
 
 /// A plain insertion has read the row before a claim on the same document comes and goes, and
 /// writes it afterwards.
-#[test]
-fn an_insertion_that_asks_nobody_and_takes_its_time() {
+fn an_insertion_that_asks_nobody_and_takes_its_time(on: On) {
     let slow = document("slow", 1);
     for nth in 0.. {
-        let place = Arc::new(Place::new());
+        let place = Arc::new(Place::new(on));
         let withdrawn = Arc::new(Mutex::new(None));
         let (told, again) = (Arc::clone(&withdrawn), slow.clone());
         let inside = Arc::clone(&place);
@@ -157,11 +153,10 @@ fn an_insertion_that_asks_nobody_and_takes_its_time() {
 }
 
 /// Several writers at once, each with a member of every group of near-duplicates.
-#[test]
-fn a_race_of_many_leaves_nothing() {
+fn a_race_of_many_leaves_nothing(on: On) {
     const N_WRITERS: u64 = 4;
     const N_GROUPS: u64 = 60;
-    let place = Place::new();
+    let place = Place::new(on);
     let start = Barrier::new(N_WRITERS as usize);
     let n_inserted: usize = thread::scope(|scope| {
         let (place, start) = (&place, &start);
@@ -187,4 +182,12 @@ fn a_race_of_many_leaves_nothing() {
     });
     assert_eq!(n_inserted as u64, N_GROUPS);
     check_clean(&place, "a race");
+}
+
+hazards! {
+    a_claim_that_is_withdrawn_takes_its_cells_along,
+    what_was_there_before_keeps_its_cells,
+    an_id_that_is_inserted_again_meanwhile,
+    an_insertion_that_asks_nobody_and_takes_its_time,
+    a_race_of_many_leaves_nothing,
 }

@@ -7,9 +7,9 @@ use hbase_thrift::hbase::{BatchMutation, ColumnDescriptor, Mutation as ThriftMut
 use thrift::protocol::{TInputProtocol, TType};
 
 use super::connection::{Connection, Failure};
+use super::plan::{Call, Resolve};
 use super::protocol::protocol_error;
 use super::witness::Witness;
-use crate::plan::{Call, Resolve};
 use crate::rows::{Cell, Mutation, Row, Swap, Swapped};
 
 /// Some columns of a few rows.

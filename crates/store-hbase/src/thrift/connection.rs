@@ -14,8 +14,9 @@ use thrift::protocol::{
 use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
 use thrift::{ApplicationError, ApplicationErrorKind, TThriftClient, TransportErrorKind};
 
+use super::plan::{self, Socket, Timeouts};
 use super::protocol::{LimitedInput, protocol_error};
-use crate::plan::{self, Meaning, Socket, Timeouts};
+use crate::server::{self, Meaning};
 
 /// The size of the buffer of each direction, in bytes.
 const BUFFER: usize = 64 * 1024;
@@ -89,7 +90,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-impl plan::Failure for Failure {
+impl server::Failure for Failure {
     fn means(&self) -> Meaning {
         match self {
             Self::Exception(Exception::Io { message, can_retry }) => {

@@ -7,8 +7,8 @@ use thrift::protocol::TType;
 
 use super::calls::{Exceptions, read_rows};
 use super::connection::{Connection, Exception, Failure};
+use super::plan::Call;
 use super::witness::Witness;
-use crate::plan::Call;
 use crate::rows::{PAGE_RESULTS, RESULT_CELLS, Row, Span, successor};
 
 /// One page of each of a few spans: all scanners are opened in one round, read and closed in the

@@ -10,17 +10,17 @@ use thrift::protocol::TInputProtocol;
 use super::calls::Exceptions;
 use super::connection::{Connection, Failure};
 use crate::layout::{METADATA_COLUMN, METADATA_ROW};
-use crate::plan;
+use crate::witness;
 
 /// The last request of a call.
 pub(super) struct Witness<'a> {
     /// The table of documents.
     table: &'a [u8],
-    heard: plan::Witness<'a>,
+    heard: witness::Witness<'a>,
 }
 
 impl<'a> Witness<'a> {
-    pub(super) fn new(table: &'a [u8], heard: plan::Witness<'a>) -> Self {
+    pub(super) fn new(table: &'a [u8], heard: witness::Witness<'a>) -> Self {
         Self { table, heard }
     }
 

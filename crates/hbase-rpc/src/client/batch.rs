@@ -15,8 +15,8 @@ use futures_util::stream::FuturesUnordered;
 use self::call::Call;
 use self::item::Item;
 pub use self::item::{CheckAndMutate, Checked, Get, Mutation};
+use super::Retry;
 use crate::regions::{Address, Region, Regions};
-use crate::retry::Retry;
 use crate::{Answer, Cell, Client, Error, Service};
 
 /// The most calls of one batch under way at once.

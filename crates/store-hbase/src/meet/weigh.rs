@@ -7,9 +7,9 @@ use std::collections::HashSet;
 use index::{DocumentId, Result};
 use minhash::Similarity;
 
-use super::Access;
-use super::documents::{self, Stored};
-use super::meet::{Found, Lookout, pending};
+use super::super::access::Access;
+use super::super::documents::{self, Stored};
+use super::{Found, Lookout, pending};
 
 /// The number of rows of each lookout in the first turn, and the factor from each turn to the next.
 const FIRST: usize = 4;

@@ -1,4 +1,4 @@
-//! Attempts a plan until it is done or hopeless: pauses, patience, and the wording of the final
+//! Attempts calls until they are done or hopeless: pauses, patience, and the wording of the final
 //! error.
 
 use std::hash::{BuildHasher, RandomState};
@@ -8,16 +8,18 @@ use std::time::{Duration, Instant};
 use index::backend::Away;
 use index::{Error, ErrorKind, Result};
 
-use super::{Attempt, Failure, LAST_TRY, Meaning, Options, Plan, Server, Until};
+use super::{Attempt, Call, Dispatch, FailureOf, LAST_TRY, Until};
+use crate::options::Options;
 use crate::rows::TableNames;
+use crate::server::{Failure, Meaning, Server};
 
-/// The number of senseless answers, or breakdowns, of a server after which a plan fails.
+/// The number of senseless answers, or breakdowns, of a server after which calls fail.
 const STRANGE_MAX: u32 = 3;
 
 const BACKOFF_MIN: Duration = Duration::from_millis(20);
 const BACKOFF_MAX: Duration = Duration::from_secs(2);
 
-/// Repeats the plans of one store.
+/// Repeats the calls of one store.
 pub(crate) struct Retry {
     server: Server,
     tables: TableNames,
@@ -30,30 +32,30 @@ impl Retry {
         Self { server, tables, options, away: Away::default() }
     }
 
-    /// Attempts `plan` until nothing is left of it.
-    pub(crate) fn run<P: Plan>(&self, plan: &mut P) -> Result<()> {
-        let mut patience = self.patience(plan);
-        while plan.n_left() > 0 {
-            let n_done = plan.n_done();
-            let failure = match plan.attempt(patience.until())? {
+    /// Attempts the calls until none is left.
+    pub(crate) fn run<C: Call>(&self, mut calls: Dispatch<'_, C>) -> Result<()> {
+        let mut patience = self.patience(&calls);
+        while calls.n_left() > 0 {
+            let n_done = calls.n_done();
+            let failure = match calls.attempt(patience.until())? {
                 Attempt::Went => None,
                 Attempt::Failed(failure) => Some(failure),
                 Attempt::Exhausted => return Err(self.busy(patience.limit)),
             };
-            if plan.n_done() > n_done {
+            if calls.n_done() > n_done {
                 self.away.is_back(&self.server.address);
-                patience = self.patience(plan);
+                patience = self.patience(&calls);
             }
             if let Some(failure) = failure {
-                patience.wait(failure, plan)?;
+                patience.wait(failure, &calls)?;
             }
         }
         Ok(())
     }
 
-    fn patience(&self, plan: &impl Plan) -> Patience<'_> {
+    fn patience<C: Call>(&self, calls: &Dispatch<'_, C>) -> Patience<'_> {
         let Options { patience, first_patience, .. } = self.options;
-        let limit = if plan.has_connected() { patience } else { first_patience };
+        let limit = if calls.has_connected() { patience } else { first_patience };
         let since = Instant::now();
         Patience { retry: self, limit, since, deadline: since + limit, pause: BACKOFF_MIN, n_strange: 0 }
     }
@@ -87,11 +89,11 @@ impl Patience<'_> {
     }
 
     /// Sleeps, if another attempt can help and there is time left for one.
-    fn wait<P: Plan>(&mut self, failure: P::Failure, plan: &P) -> Result<()> {
+    fn wait<C: Call>(&mut self, failure: FailureOf<C>, calls: &Dispatch<'_, C>) -> Result<()> {
         let Retry { server, tables, away, .. } = self.retry;
         let progress = || {
-            let n_done = plan.n_done();
-            format!("{n_done} of {} requests were done", n_done + plan.n_left())
+            let n_done = calls.n_done();
+            format!("{n_done} of {} requests were done", n_done + calls.n_left())
         };
         let meaning = failure.means();
         if let Some(error) = server.refusal(meaning, tables) {

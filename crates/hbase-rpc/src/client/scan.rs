@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use bytes::Bytes;
 
+use super::Retry;
 use crate::messages::{Column, ScanRequest, ScanResponse};
 use crate::regions::{Region, Regions, specifier};
-use crate::retry::Retry;
 use crate::{Answer, Cell, CellError, Client, Error, Service, messages};
 
 /// The rows and options of a scan.

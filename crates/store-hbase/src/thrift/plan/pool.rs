@@ -1,4 +1,4 @@
-//! The connections to one server: a bounded number, used again while they are clean and young.
+//! The connections to a gateway: a bounded number, used again while they are clean and young.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,15 +6,17 @@ use std::time::{Duration, Instant};
 
 use index::ConnectionCounts;
 
-use super::{Call, Connection, Exhausted, FailureOf, Lanes, Options, Timeouts, Until};
+use super::{Connection, Exhausted, Timeouts, Until};
+use crate::options::Options;
+
+/// The longest wait for a reply of a server that has never answered: one of another kind is not
+/// given as long as a busy one.
+const FIRST_REPLY: Duration = Duration::from_secs(20);
 
 /// Connections to one server.
 pub(crate) struct Pool<C: Connection> {
     address: C::Address,
     timeouts: Timeouts,
-    /// The longest wait for the first reply of all: a server of another kind is not given as long
-    /// as a busy one.
-    first_reply: Duration,
     n_max: usize,
     state: Mutex<State<C>>,
     freed: Condvar,
@@ -39,7 +41,6 @@ impl<C: Connection> Pool<C> {
         Self {
             address,
             timeouts,
-            first_reply: options.first_reply_timeout,
             n_max: options.n_connections,
             state: Mutex::new(state),
             freed: Condvar::new(),
@@ -77,7 +78,7 @@ impl<C: Connection> Pool<C> {
         reply: Duration,
     ) -> Result<Pooled<'_, C>, C::Failure> {
         state.n_open += 1;
-        let reply = if state.has_answered { reply } else { reply.min(self.first_reply) };
+        let reply = if state.has_answered { reply } else { reply.min(FIRST_REPLY) };
         drop(state);
         // Gives the place back if there is no connection to keep.
         let mut pooled = Pooled { pool: self, connection: None };
@@ -91,23 +92,13 @@ impl<C: Connection> Pool<C> {
     fn state(&self) -> MutexGuard<'_, State<C>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-impl<C: Call> Lanes<C> for Pool<C::Connection> {
-    type Lane<'a>
-        = Pooled<'a, C::Connection>
-    where
-        Self: 'a;
-
-    fn has_connected(&self) -> bool {
+    /// Returns true once there has been a connection.
+    pub(super) fn has_connected(&self) -> bool {
         self.state().has_connected
     }
 
-    fn take(
-        &self,
-        _: &C,
-        until: Until,
-    ) -> Result<Result<Pooled<'_, C::Connection>, FailureOf<C>>, Exhausted> {
+    /// Lends a connection; waits for one if all are in use.
+    pub(super) fn take(&self, until: Until) -> Result<Result<Pooled<'_, C>, C::Failure>, Exhausted> {
         let mut state = self.state();
         loop {
             let reply = until.reply(self.timeouts.reply);
@@ -125,7 +116,8 @@ impl<C: Call> Lanes<C> for Pool<C::Connection> {
         }
     }
 
-    fn try_take(&self, _: &C, until: Until) -> Option<Pooled<'_, C::Connection>> {
+    /// Lends another connection, if one is to be had without waiting for its return.
+    pub(super) fn try_take(&self, until: Until) -> Option<Pooled<'_, C>> {
         let reply = until.reply(self.timeouts.reply);
         let mut state = self.state();
         if let Some(connection) = self.youngest(&mut state, reply) {

@@ -149,3 +149,24 @@ impl Server {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hbase_says() {
+        for (text, can_retry, expected) in [
+            ("org.apache.hadoop.hbase.TableNotFoundException: t", false, Meaning::NoTables),
+            ("java.io.IOException: ...NoSuchColumnFamilyException", true, Meaning::NoTables),
+            ("org.apache.hadoop.hbase.TableNotEnabledException: t", false, Meaning::Disabled),
+            ("org.apache.hadoop.hbase.security.AccessDeniedException: x", false, Meaning::Denied),
+            ("org.apache.hadoop.hbase.NotServingRegionException: t,,1", true, Meaning::Moving),
+            ("org.apache.hadoop.hbase.CallQueueTooBigException: full", true, Meaning::Busy),
+            ("org.apache.hadoop.hbase.PleaseHoldException: x", true, Meaning::Passing),
+            ("org.apache.hadoop.hbase.DoNotRetryIOException", false, Meaning::Refused),
+        ] {
+            assert_eq!(Meaning::of_exception(text, can_retry), expected, "{text}");
+        }
+    }
+}
