@@ -312,7 +312,7 @@ impl Client {
                     retry.has_gone_on();
                     return Ok(found);
                 }
-                Err(error) => retry.after(error, None).await?,
+                Err(error) => retry.after::<Error>(error.into()).await?,
             }
         }
     }
