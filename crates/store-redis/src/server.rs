@@ -2,11 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use index::backend::Away;
-use index::backend::Known;
+use index::backend::retry::{Failed, Pause, Retry, Tries, Until};
+use index::backend::{Away, Known};
 use index::{ConnectionCounts, Error, ErrorKind, Result};
 use redis::io::tcp::TcpSettings;
 use redis::{
@@ -48,11 +47,12 @@ const LOADING_WAIT: Duration = Duration::from_secs(120);
 /// The least patience for a reply: a busy server may take this long.
 const REPLY_MIN: Duration = Duration::from_secs(5);
 
-/// For so long the last try is made, at the end of the wait.
-const LAST_TRY: Duration = Duration::from_millis(500);
+/// The pauses while the server is away. The first repetition is at once: most often the server has
+/// closed a long idle connection.
+const RETRY: Retry = Retry::new(Duration::from_millis(20), Duration::from_secs(1)).at_once();
 
-const PAUSE_MIN: Duration = Duration::from_millis(20);
-const PAUSE_MAX: Duration = Duration::from_secs(1);
+/// The failed tries in a row from which the server counts as away.
+const AWAY_FROM: u32 = 3;
 
 /// One Redis server.
 pub(super) struct Server {
@@ -182,43 +182,50 @@ impl Server {
         wait_max: Duration,
         mut work: impl FnMut(&mut Connection) -> RedisResult<T>,
     ) -> Result<T> {
-        let begun = Instant::now();
-        // The first repetition is at once: most often the server has closed a long idle connection.
-        let mut pause = Duration::ZERO;
-        loop {
-            let error = match self.attempt(begun, wait_max, &mut work) {
-                Ok(done) => {
-                    self.has_answered.store(true, Ordering::Relaxed);
-                    self.away.is_back(&self.address);
-                    return Ok(done);
+        let outcome = RETRY.run(
+            wait_max,
+            |tries| self.attempt(tries, &mut work).map_err(|failure| self.class(failure, tries)),
+            |error, Pause { n_failed, .. }| {
+                if n_failed >= AWAY_FROM {
+                    self.away.waits(&self.address, error);
                 }
-                Err(Failure::Final(error)) => return Err(error),
-                Err(Failure::Redis(error)) => error,
-            };
-            let is_new = !self.has_answered.load(Ordering::Relaxed);
-            let is_hopeless = is_away(&error) && is_new;
-            let wait_max = if is_new && is_loading(&error) { wait_max.max(LOADING_WAIT) } else { wait_max };
-            let left = wait_max.saturating_sub(begun.elapsed());
-            if !may_pass(&error) || is_hopeless || left.is_zero() {
-                return Err(self.explain(error));
+            },
+        );
+        match outcome {
+            Ok(done) => {
+                self.has_answered.store(true, Ordering::Relaxed);
+                self.away.is_back(&self.address);
+                Ok(done)
             }
-            if pause > PAUSE_MIN {
-                self.away.waits(&self.address, &error);
-            }
-            // The last try comes at the very end.
-            thread::sleep(pause.min(left));
-            pause = (2 * pause).clamp(PAUSE_MIN, PAUSE_MAX);
+            Err(Failed::Final(error)) => Err(error),
+            Err(Failed::Away(late)) => Err(self.explain(late.last)),
         }
+    }
+
+    /// Returns a failure by the use of another try. A server that reads its files at the start of
+    /// this program extends the limit.
+    fn class(&self, failure: Failure, tries: &mut Tries) -> Failed<Error, RedisError> {
+        let error = match failure {
+            Failure::Final(error) => return Failed::Final(error),
+            Failure::Redis(error) => error,
+        };
+        let is_new = !self.has_answered.load(Ordering::Relaxed);
+        if !may_pass(&error) || is_new && is_away(&error) {
+            return Failed::Final(self.explain(error));
+        }
+        if is_new && is_loading(&error) {
+            tries.extend_to(LOADING_WAIT);
+        }
+        Failed::Away(error)
     }
 
     fn attempt<T>(
         &self,
-        begun: Instant,
-        wait_max: Duration,
+        tries: &Tries,
         work: &mut impl FnMut(&mut Connection) -> RedisResult<T>,
     ) -> Result<T, Failure> {
-        let mut lease = self.take(begun + wait_max)?;
-        let waits = self.waits_after(begun.elapsed(), wait_max);
+        let mut lease = self.take(tries.until().deadline)?;
+        let waits = self.waits(tries.until());
         let mut connection = match lease.connection.take() {
             Some(connection) => connection,
             None => self.connect(waits)?,
@@ -248,15 +255,10 @@ impl Server {
         Ok(done?)
     }
 
-    /// The times for a try that begins after `waited`: no more than the rest of the wait. The first
-    /// try has its usual times, for a busy server.
-    fn waits_after(&self, waited: Duration, wait_max: Duration) -> Waits {
-        if waited < LAST_TRY {
-            return self.waits;
-        }
-        let left = wait_max.saturating_sub(waited).max(LAST_TRY);
+    /// Returns the longest waits of a try. The first try has its usual times, for a busy server.
+    fn waits(&self, until: Until) -> Waits {
         let Waits { connect, reply, server } = self.waits;
-        Waits { connect: connect.min(left), reply: reply.min(left), server }
+        Waits { connect: until.within(connect), reply: until.within(reply), server }
     }
 
     /// Takes an idle connection, or the place of a new one.

@@ -110,7 +110,7 @@ impl<C: Call> Lanes<C> for Pool<C::Connection> {
     ) -> Result<Result<Pooled<'_, C::Connection>, FailureOf<C>>, Exhausted> {
         let mut state = self.state();
         loop {
-            let reply = until.reply(self.timeouts.reply);
+            let reply = until.within(self.timeouts.reply);
             if let Some(connection) = self.youngest(&mut state, reply) {
                 return Ok(Ok(Pooled { pool: self, connection: Some(connection) }));
             }
@@ -126,7 +126,7 @@ impl<C: Call> Lanes<C> for Pool<C::Connection> {
     }
 
     fn try_take(&self, _: &C, until: Until) -> Option<Pooled<'_, C::Connection>> {
-        let reply = until.reply(self.timeouts.reply);
+        let reply = until.within(self.timeouts.reply);
         let mut state = self.state();
         if let Some(connection) = self.youngest(&mut state, reply) {
             return Some(Pooled { pool: self, connection: Some(connection) });
