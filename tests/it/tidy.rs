@@ -25,7 +25,7 @@ const EDGES: [(&str, &[&str]); 17] = [
     ("pigeonhole-features", &["pigeonhole-minhash", "pigeonhole-simhash"]),
     ("pigeonhole-tables", &["pigeonhole-simhash"]),
     ("pigeonhole-index", &["pigeonhole-minhash", "pigeonhole-simhash", "pigeonhole-tables"]),
-    // For ids and sources, and their allowed values.
+    // For ids and sources, with their allowed values, and the policy of retries.
     ("pigeonhole-corpus", &["pigeonhole-index"]),
     ("pigeonhole-evaluation", &[]),
     // The stores do not depend on each other.

@@ -193,7 +193,7 @@ impl Fields {
                 let is_html = record.form == Form::Html;
                 let text = if is_html { page_text(record.bytes)? } else { decode(record.bytes)? };
                 let rank = self.rank(&text, None);
-                let source = self.source_default.clone();
+                let source = self.source(None)?;
                 Ok(Some(Record { id, has_unique_id: false, text, given: None, source, rank, label: None }))
             }
             Form::Response => {

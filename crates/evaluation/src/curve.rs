@@ -52,6 +52,9 @@ pub fn curve(pairs: &[Pair], from: f64, fate: impl Fn(usize) -> Fate) -> Vec<Bin
     let mut bins: Vec<Bin> =
         (0..=n_bins).map(|n| Bin { from: border(n), to: border(n + 1), ..Bin::default() }).collect();
     for (place, pair) in pairs.iter().enumerate() {
+        if pair.similarity < from - SLACK * WIDTH {
+            continue;
+        }
         let number = if pair.similarity >= 1.0 - SLACK {
             n_bins
         } else {
@@ -114,6 +117,10 @@ mod tests {
         assert!((bins[0].mean - 0.505).abs() < 1e-9 && (bins[2].mean - 0.5625).abs() < 1e-9);
         assert!((bins[0].promised - 0.05).abs() < 1e-9 && (bins[20].promised - 0.55).abs() < 1e-9);
         assert_eq!((bins[1].from, bins[20].from, bins[20].to), (0.525, 1.0, 1.0));
+        // Pairs below are in none, those a rounding below in the first.
+        let bins = curve(&[0.2, 0.499, 0.5 - 1e-12, 0.51].map(at), 0.5, |_| Fate::default());
+        assert_eq!((bins[0].n_pairs, bins.iter().map(|bin| bin.n_pairs).sum::<u64>()), (2, 2));
+        assert_eq!(curve(&[at(0.9), at(1.0)], 1.0, |_| Fate::default())[0].n_pairs, 1);
         // Only equality is requested.
         assert_eq!(curve(&[at(1.0)], 1.0, |_| Fate::default()).len(), 1);
     }

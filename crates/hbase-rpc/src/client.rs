@@ -14,7 +14,7 @@ use prost::Message;
 use tokio::time;
 
 pub use self::batch::{CheckAndMutate, Checked, Get, Mutation};
-pub(crate) use self::retry::Retry;
+pub(crate) use self::retry::{Failed, Retry};
 pub use self::retry::Watch;
 pub(crate) use self::scan::pieces;
 pub use self::scan::{Scan, Scanner};
@@ -319,7 +319,7 @@ impl Client {
                     retry.has_gone_on();
                     return Ok(found);
                 }
-                Err(error) => retry.after(error, None).await?,
+                Err(error) => retry.after::<Error>(error.into()).await?,
             }
         }
     }

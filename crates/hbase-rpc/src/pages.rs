@@ -12,7 +12,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
 use self::message::message;
-use crate::client::{Retry, pieces};
+use crate::client::{Failed, Retry, pieces};
 use crate::messages::{ScanRequest, ScanResponse};
 use crate::regions::{Region, Regions, specifier};
 use crate::{Cell, Client, Error, Service};
@@ -154,37 +154,45 @@ impl Client {
         options: &PageOptions,
         visit: &mut impl FnMut(usize, Pages) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut retry = Retry::new(self, table);
         let mut left = parts(ranges);
+        let of = Of { table, family, options };
+        let mut retry = Retry::new(self, table);
+        while let Err(failed) = self.read_left(of, &mut left, visit, &mut retry).await {
+            retry.after(failed).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads the parts that are left, until a call fails.
+    async fn read_left<E>(
+        &self,
+        of: Of<'_>,
+        left: &mut Vec<Part>,
+        visit: &mut impl FnMut(usize, Pages) -> Result<(), E>,
+        tries: &mut Retry<'_>,
+    ) -> Result<(), Failed<E>> {
         while !left.is_empty() {
-            let regions = match self.regions(table, retry.until()).await {
-                Ok(regions) => regions,
-                Err(error) => {
-                    retry.after(error, None).await?;
-                    continue;
-                }
-            };
-            let (jobs, lost, mut failure) = jobs(&regions, std::mem::take(&mut left), options);
-            left = lost;
+            let regions = self.regions(of.table, tries.until()).await?;
+            let (jobs, lost, mut failure) = jobs(&regions, std::mem::take(left), of.options);
+            *left = lost;
             let mut waiting = jobs.into_iter();
-            let of = Of { table, family, options };
-            let within = retry.within();
+            let within = tries.within();
             let read = |(region, parts)| self.read(of, region, parts, within);
             let mut under_way = FuturesUnordered::new();
             under_way.extend(waiting.by_ref().take(SCANS_MAX).map(read));
             while let Some(Outcome { done, left: again, error }) = under_way.next().await {
                 under_way.extend(waiting.next().map(read));
                 if !done.is_empty() {
-                    retry.has_gone_on();
+                    tries.has_gone_on();
                 }
                 for part in done {
-                    part.visit(options, visit)?;
+                    part.visit(of.options, visit).map_err(Failed::Final)?;
                 }
                 left.extend(again);
                 failure = error.or(failure);
             }
             if let Some(error) = failure {
-                retry.after(error, Some(&regions)).await?;
+                return Err(Failed::Call(error, Some(Arc::clone(&regions))));
             }
         }
         Ok(())

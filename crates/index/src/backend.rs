@@ -6,6 +6,7 @@ pub mod claims;
 mod known;
 mod last_write;
 pub mod nearest;
+pub mod retry;
 pub mod rule;
 mod runs;
 pub mod search;

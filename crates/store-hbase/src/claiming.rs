@@ -8,10 +8,10 @@
 mod claimed;
 
 use std::collections::{HashMap, HashSet};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use index::backend::claims::{Claim, Claimant, Entry, Seen, State, Step, Ticket};
+use index::backend::retry::{Failed, Late, Pause, Retry, Tries};
 use index::{Document, DocumentId, Error, ErrorKind, Insertion, Result, Rule, Sketch};
 
 use self::claimed::Claimed;
@@ -36,8 +36,8 @@ const BATCH_MAX: usize = 500;
 /// The longest wait of a batch for the claims of others.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-const PAUSE_MIN: Duration = Duration::from_millis(5);
-const PAUSE_MAX: Duration = Duration::from_millis(200);
+/// The pauses between two looks at the claims of others.
+const RETRY: Retry = Retry::new(Duration::from_millis(5), Duration::from_millis(200));
 
 /// Implements [`Store::insert_if_new`](index::Store::insert_if_new).
 pub(super) fn insert_if_new(
@@ -212,25 +212,17 @@ impl<'a> Claiming<'a> {
 
     /// Takes steps until all documents are done.
     fn run(mut self) -> Result<Vec<(usize, Insertion)>> {
-        let begun = Instant::now();
-        let mut pause = Duration::ZERO;
-        loop {
-            let mut steps = self.steps();
-            if steps.is_empty() {
-                break;
-            }
-            let waits = |step: &Step| matches!(step, Step::Read { after_pause: true, .. });
-            if steps.iter().all(|(_, step)| waits(step)) {
-                if begun.elapsed() > PATIENCE {
-                    return Err(busy(steps.len()));
-                }
-                self.pause(&mut pause);
-            } else {
-                steps.retain(|(_, step)| !waits(step));
-                pause = Duration::ZERO;
-            }
-            self.round(steps)?;
-        }
+        let deadline = Instant::now() + PATIENCE;
+        let counters = self.counters;
+        let outcome = RETRY.run(
+            PATIENCE,
+            |tries| self.go_on(tries, deadline),
+            |_, Pause { time, .. }| counters.waited(time),
+        );
+        outcome.map_err(|failed| match failed {
+            Failed::Final(error) => error,
+            Failed::Away(Late { last: n_waiting, .. }) => busy(n_waiting),
+        })?;
         self.settle()?;
         let done = self.claimed.iter().enumerate().filter_map(|(number, claimed)| {
             match claimed.as_ref()?.claimant.step() {
@@ -241,10 +233,23 @@ impl<'a> Claiming<'a> {
         Ok(done.collect())
     }
 
-    fn pause(&self, pause: &mut Duration) {
-        *pause = (*pause * 2).clamp(PAUSE_MIN, PAUSE_MAX);
-        self.counters.waited(*pause);
-        thread::sleep(*pause);
+    /// Takes steps until all documents are done, or returns the number of those that wait for the
+    /// claims of others. Each other step begins the pauses anew, but not the time to the deadline.
+    fn go_on(&mut self, tries: &mut Tries, deadline: Instant) -> Result<(), Failed<Error, usize>> {
+        if !tries.is_first() {
+            // All of them have waited, and read once more.
+            self.round(self.steps()).map_err(Failed::Final)?;
+        }
+        loop {
+            let mut steps = self.steps();
+            let n_steps = steps.len();
+            steps.retain(|(_, step)| !matches!(step, Step::Read { after_pause: true, .. }));
+            if steps.is_empty() {
+                return if n_steps == 0 { Ok(()) } else { Err(Failed::Away(n_steps)) };
+            }
+            self.round(steps).map_err(Failed::Final)?;
+            tries.has_gone_on(deadline.saturating_duration_since(Instant::now()));
+        }
     }
 
     /// Takes one step of each of these documents; steps of one kind go together.

@@ -60,6 +60,10 @@ pub(super) fn insert<'a>(access: &Access<'_>, documents: &'a [Document]) -> Resu
         let before = changed.get(id).map(|changed| (&changed.sketch, text_of(&changed.sketch)));
         let insertion = match before.or_else(live) {
             Some((old, text)) if old == sketch && (sketch.text().is_none() || text == text_of(sketch)) => {
+                // A call that ended before its last look at the claims left the cells to this one.
+                if stored.get(id).is_some_and(is_hidden) {
+                    changed.entry(id).or_insert(document);
+                }
                 return Insertion::Unchanged;
             }
             Some(_) => Insertion::Replaced,
@@ -78,6 +82,16 @@ pub(super) fn insert<'a>(access: &Access<'_>, documents: &'a [Document]) -> Resu
     Ok(insertions)
 }
 
+/// Returns true for a record whose cells the withdrawal of a claim may have deleted.
+fn is_hidden(stored: &Stored) -> bool {
+    stored.claim.as_ref().zip(stored.record_timestamp).is_some_and(|(claim, record)| hides(claim, record))
+}
+
+/// Returns true for a claim whose withdrawal deletes the cells of this time.
+fn hides(claim: &Claim, timestamp: i64) -> bool {
+    matches!(claim.state, State::Pending | State::Aborted) && claim.timestamp >= timestamp
+}
+
 /// Returns the rows of the written documents that were claimed since the first read: the withdrawal
 /// of a claim deletes its cells and all older ones. The next withdrawal meets the record, and
 /// leaves the cells of the record.
@@ -86,8 +100,7 @@ fn overtaken<'a>(
     written: &BTreeMap<&'a DocumentId, i64>,
 ) -> Result<HashMap<&'a DocumentId, Stored>> {
     let is_hidden = |(id, claim): &(&DocumentId, Claim)| {
-        let is_open = matches!(claim.state, State::Pending | State::Aborted);
-        is_open && written.get(id).is_some_and(|timestamp| claim.timestamp >= *timestamp)
+        written.get(id).is_some_and(|&timestamp| hides(claim, timestamp))
     };
     let claims = documents::read_claims(access, written.keys().copied())?;
     documents::read(access, claims.into_iter().filter(is_hidden).map(|(id, _)| id))

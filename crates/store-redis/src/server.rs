@@ -4,11 +4,10 @@ mod explained;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use index::backend::Away;
-use index::backend::Known;
+use index::backend::retry::{Failed, Pause, Retry, Tries, Until};
+use index::backend::{Away, Known};
 use index::{ConnectionCounts, Error, ErrorKind, Result};
 use redis::io::tcp::TcpSettings;
 use redis::{
@@ -50,11 +49,12 @@ const LOADING_WAIT: Duration = Duration::from_secs(120);
 /// The least patience for a reply: a busy server may take this long.
 const REPLY_MIN: Duration = Duration::from_secs(5);
 
-/// For so long the last try is made, at the end of the wait.
-const LAST_TRY: Duration = Duration::from_millis(500);
+/// The pauses while the server is away. The first repetition is at once: most often the server has
+/// closed a long idle connection.
+const RETRY: Retry = Retry::new(Duration::from_millis(20), Duration::from_secs(1)).at_once();
 
-const PAUSE_MIN: Duration = Duration::from_millis(20);
-const PAUSE_MAX: Duration = Duration::from_secs(1);
+/// The failed tries in a row from which the server counts as away.
+const AWAY_FROM: u32 = 3;
 
 /// The limit of a call's wait for a server that is away.
 #[derive(Clone, Copy)]
@@ -194,46 +194,59 @@ impl Server {
         wait: Wait,
         mut work: impl FnMut(&mut Connection) -> RedisResult<T>,
     ) -> Result<T> {
-        let begun = Instant::now();
-        // The first repetition is at once: most often the server has closed a long idle connection.
-        let mut pause = Duration::ZERO;
-        loop {
-            let error = match self.attempt(begun, wait, &mut work) {
-                Ok(done) => {
-                    self.has_answered.store(true, Ordering::Relaxed);
-                    self.away.is_back(&self.address);
-                    return Ok(done);
+        let limit = match wait {
+            Wait::Patient => self.waits.server,
+            Wait::Until(end) => end.saturating_duration_since(Instant::now()),
+        };
+        let outcome = RETRY.run(
+            limit,
+            |tries| self.attempt(tries, wait, &mut work).map_err(|failure| self.class(failure, wait, tries)),
+            |error, Pause { n_failed, .. }| {
+                if n_failed >= AWAY_FROM {
+                    self.away.waits(&self.address, error);
                 }
-                Err(Failure::Final(error)) => return Err(error),
-                Err(Failure::Redis(error)) => error,
-            };
-            let is_new = !self.has_answered.load(Ordering::Relaxed);
-            let is_hopeless = is_away(&error) && is_new;
-            let until = match wait {
-                Wait::Patient if is_new && is_loading(&error) => begun + self.waits.server.max(LOADING_WAIT),
-                _ => self.until(begun, wait),
-            };
-            let left = until.saturating_duration_since(Instant::now());
-            if !may_pass(&error) || is_hopeless || left.is_zero() {
-                return Err(self.explain(error));
+            },
+        );
+        match outcome {
+            Ok(done) => {
+                self.has_answered.store(true, Ordering::Relaxed);
+                self.away.is_back(&self.address);
+                Ok(done)
             }
-            if pause > PAUSE_MIN {
-                self.away.waits(&self.address, &error);
-            }
-            // The last try comes at the very end.
-            thread::sleep(pause.min(left));
-            pause = (2 * pause).clamp(PAUSE_MIN, PAUSE_MAX);
+            Err(Failed::Final(error)) => Err(error),
+            Err(Failed::Away(late)) => Err(self.explain(late.last)),
         }
+    }
+
+    /// Returns a failure by the use of another try. A server that reads its files at the start of
+    /// this program extends the limit.
+    fn class(&self, failure: Failure, wait: Wait, tries: &mut Tries) -> Failed<Error, RedisError> {
+        let error = match failure {
+            Failure::Final(error) => return Failed::Final(error),
+            Failure::Redis(error) => error,
+        };
+        let is_new = !self.has_answered.load(Ordering::Relaxed);
+        if !may_pass(&error) || is_new && is_away(&error) {
+            return Failed::Final(self.explain(error));
+        }
+        if matches!(wait, Wait::Patient) && is_new && is_loading(&error) {
+            tries.extend_to(LOADING_WAIT);
+        }
+        Failed::Away(error)
     }
 
     fn attempt<T>(
         &self,
-        begun: Instant,
+        tries: &Tries,
         wait: Wait,
         work: &mut impl FnMut(&mut Connection) -> RedisResult<T>,
     ) -> Result<T, Failure> {
-        let mut lease = self.take(self.until(begun, wait))?;
-        let waits = self.waits_now(begun, wait);
+        let until = match wait {
+            Wait::Patient => tries.until(),
+            Wait::Until(_) => tries.until().late(),
+        };
+        let mut lease = self.take(until.deadline)?;
+        let waits = self.waits(until);
         let mut connection = match lease.connection.take() {
             Some(connection) => connection,
             None => self.connect(waits)?,
@@ -263,22 +276,10 @@ impl Server {
         Ok(done?)
     }
 
-    /// Returns the end of the wait of a call.
-    fn until(&self, begun: Instant, wait: Wait) -> Instant {
-        match wait {
-            Wait::Patient => begun + self.waits.server,
-            Wait::Until(end) => end,
-        }
-    }
-
-    /// Returns the times for a try that begins now: no more than the rest of the wait.
-    fn waits_now(&self, begun: Instant, wait: Wait) -> Waits {
-        if matches!(wait, Wait::Patient) && begun.elapsed() < LAST_TRY {
-            return self.waits;
-        }
-        let left = self.until(begun, wait).saturating_duration_since(Instant::now()).max(LAST_TRY);
+    /// Returns the longest waits of a try.
+    fn waits(&self, until: Until) -> Waits {
         let Waits { connect, reply, server } = self.waits;
-        Waits { connect: connect.min(left), reply: reply.min(left), server }
+        Waits { connect: until.within(connect), reply: until.within(reply), server }
     }
 
     /// Takes an idle connection, or the place of a new one.

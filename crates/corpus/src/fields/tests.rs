@@ -84,6 +84,23 @@ fn sources() {
         }
         // An invalid source does not matter unless sources are requested.
         assert_eq!(parse(None, None).unwrap().source, None);
+        assert_eq!(parse(None, Some("all")).unwrap().source, None);
+    }
+}
+
+/// A text or a page has no field, and takes the default where sources are requested.
+#[test]
+fn sources_of_texts() {
+    for form in [Form::Text, Form::Html] {
+        for (source, expected) in [(None, None), (Some("source"), Some("all"))] {
+            let source = source.map(|source| source.parse().unwrap());
+            let source_default = Some(Source::new("all").unwrap());
+            let fields = Fields::new(FieldNames { source, source_default, ..names(&["text"], false) });
+            let record = RawRecord { form, bytes: b"a text", cells: &[] };
+            let place = Place { origin: &Origin::named("a", 0), number: 1, position: Position::default() };
+            let record = fields.parse(record, place).unwrap().unwrap();
+            assert_eq!(record.source.as_ref().map(Source::as_str), expected, "{form:?}");
+        }
     }
 }
 

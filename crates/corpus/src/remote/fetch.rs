@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use futures_util::StreamExt;
+use index::backend::retry::{Failed, Late, Retry, Tries};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -20,9 +21,10 @@ use super::storage::{Failure, Storage, Version};
 const PART_BYTES: usize = 512 << 10;
 const PARTS_MAX: usize = 8;
 
-/// Pauses between two attempts without progress.
-const PAUSE_MIN: Duration = Duration::from_millis(250);
-const PAUSE_MAX: Duration = Duration::from_secs(8);
+const RETRY: Retry = Retry::new(Duration::from_millis(250), Duration::from_secs(8));
+
+/// The reason to end when the reader is gone; no other reader hears of it.
+const UNREAD: &str = "its reader is gone";
 
 /// Time limits for a server.
 #[derive(Clone, Copy, Debug)]
@@ -104,33 +106,45 @@ impl Fetch {
     }
 
     async fn all(&mut self) -> Result<(), String> {
-        let mut broken_since = None;
-        let mut pause = PAUSE_MIN;
-        while !self.range.is_empty() {
-            let before = self.range.start;
-            let why = match self.go_on().await {
-                Ok(()) => continue,
-                Err(Failure::NotFound(_)) => return Err("it is not there any more".to_owned()),
-                Err(Failure::Final(why)) => return Err(why),
-                Err(Failure::Passing(why)) => why,
-            };
-            if self.parts.is_closed() {
-                break;
+        if self.range.is_empty() {
+            return Ok(());
+        }
+        let wait = self.patience.wait;
+        let mut tries = RETRY.start(wait, || Instant::now().into_std());
+        while let Err(failed) = self.attempt(&mut tries).await {
+            match tries.after(failed) {
+                Ok((pause, _)) => sleep(pause.time).await,
+                Err(Failed::Final(why)) => return Err(why),
+                Err(Failed::Away(Late { last: why, .. })) => {
+                    let (place, seconds) = (self.range.start, wait.as_secs());
+                    return Err(format!(
+                        "it broke off after {place} bytes, and {seconds} s later (--input-wait-seconds): {why}"
+                    ));
+                }
             }
-            if self.range.start > before {
-                (broken_since, pause) = (None, PAUSE_MIN);
-            }
-            let since = *broken_since.get_or_insert_with(Instant::now);
-            if since.elapsed() + pause > self.patience.wait {
-                let (place, seconds) = (self.range.start, self.patience.wait.as_secs());
-                return Err(format!(
-                    "it broke off after {place} bytes, and {seconds} s later (--input-wait-seconds): {why}"
-                ));
-            }
-            sleep(pause).await;
-            pause = (pause * 2).min(PAUSE_MAX);
         }
         Ok(())
+    }
+
+    /// Reads on, and returns a failure by the use of another attempt. The time begins when the
+    /// reading first breaks off, and with any progress.
+    async fn attempt(&mut self, tries: &mut Tries) -> Result<(), Failed<String, String>> {
+        let before = self.range.start;
+        let why = match self.go_on().await {
+            Ok(()) => return Ok(()),
+            Err(Failure::NotFound(_)) => {
+                return Err(Failed::Final("it is not there any more".to_owned()));
+            }
+            Err(Failure::Final(why)) => return Err(Failed::Final(why)),
+            Err(Failure::Passing(why)) => why,
+        };
+        if self.parts.is_closed() {
+            return Err(Failed::Final(UNREAD.to_owned()));
+        }
+        if tries.is_first() || self.range.start > before {
+            tries.has_gone_on(self.patience.wait);
+        }
+        Err(Failed::Away(why))
     }
 
     /// Reads on until the end or a failure.
@@ -161,7 +175,7 @@ impl Fetch {
             self.range.start += bytes.len() as u64;
             self.part.extend_from_slice(&bytes);
             if self.part.len() >= PART_BYTES && !self.hand_over().await {
-                return Err(Failure::Final("nobody reads it".to_owned()));
+                return Err(Failure::Final(UNREAD.to_owned()));
             }
         }
         Ok(())

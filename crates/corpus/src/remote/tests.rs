@@ -3,6 +3,7 @@
 mod server;
 
 use std::io::Read;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use super::*;
@@ -11,9 +12,12 @@ use server::{Answer, Request, Server};
 const PATIENCE: Patience =
     Patience { look: Duration::from_secs(30), stall: Duration::from_secs(1), wait: Duration::from_secs(4) };
 
-/// Returns more bytes than are read ahead.
-fn content() -> Vec<u8> {
-    (0..9_000_000_u32).map(|n| (n ^ (n >> 8) ^ (n >> 16)) as u8).collect()
+/// Returns more bytes than are read ahead, made once: a server that makes them for each answer
+/// falls silent on a busy machine.
+fn content() -> &'static [u8] {
+    static CONTENT: LazyLock<Vec<u8>> =
+        LazyLock::new(|| (0..9_000_000_u32).map(|n| (n ^ (n >> 8) ^ (n >> 16)) as u8).collect());
+    &CONTENT
 }
 
 fn find(server: &Server, path: &str) -> anyhow::Result<Object> {
@@ -37,7 +41,7 @@ fn check(
     expected: Result<(), (usize, &str)>,
 ) -> Server {
     let server = Server::start(move |request| match request.n {
-        0 => Answer::ok(&content()),
+        0 => Answer::ok(content()),
         _ => answer(request),
     });
     let (bytes, why) = read(&find(&server, "/a.jsonl").unwrap());
@@ -56,10 +60,10 @@ fn check(
 fn what_breaks_off_is_gone_on_with_where_it_was() {
     let server = check(
         |request| match request.n {
-            1 => Answer::ok(&content()).cut(3_000_000),
+            1 => Answer::ok(content()).cut(3_000_000),
             2 => Answer::status(503, "busy"),
-            3 => Answer { stalls: true, ..Answer::ok(&content()) }.cut(2_000_000),
-            _ => Answer::ok(&content()),
+            3 => Answer { stalls: true, ..Answer::ok(content()) }.cut(2_000_000),
+            _ => Answer::ok(content()),
         },
         Ok(()),
     );
@@ -74,7 +78,7 @@ fn what_breaks_off_is_gone_on_with_where_it_was() {
 fn a_server_that_is_gone_for_good_is_given_up() {
     let begun = Instant::now();
     check(
-        |request| Answer::ok(&content()).cut(if request.n == 1 { 1_000_000 } else { 0 }),
+        |request| Answer::ok(content()).cut(if request.n == 1 { 1_000_000 } else { 0 }),
         Err((1_000_000, "after 1000000 bytes")),
     );
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
@@ -84,7 +88,7 @@ fn a_server_that_is_gone_for_good_is_given_up() {
 fn what_has_changed_is_never_mixed() {
     let other = || Answer { e_tag: Some("\"two\""), ..Answer::ok(&vec![b'x'; content().len()]) };
     check(
-        move |request| if request.n == 1 { Answer::ok(&content()).cut(1_000_000) } else { other() },
+        move |request| if request.n == 1 { Answer::ok(content()).cut(1_000_000) } else { other() },
         Err((1_000_000, "has changed")),
     );
     check(move |_| other(), Err((0, "has changed")));
@@ -100,7 +104,7 @@ fn what_has_changed_is_never_mixed() {
 /// Without an ETag and a time, the second half could be that of another file.
 #[test]
 fn what_cannot_be_told_from_others_is_not_gone_on_with() {
-    let server = Server::start(|_| Answer { e_tag: None, ..Answer::ok(&content()) }.cut(1_000_000));
+    let server = Server::start(|_| Answer { e_tag: None, ..Answer::ok(content()) }.cut(1_000_000));
     let object = find(&server, "/a.jsonl").unwrap();
     let (bytes, why) = read(&object);
     assert_eq!(bytes.len(), 1_000_000);
@@ -111,7 +115,7 @@ fn what_cannot_be_told_from_others_is_not_gone_on_with() {
 fn a_server_that_gives_no_parts_is_asked_for_the_whole_again() {
     check(
         |request| {
-            let whole = Answer { gives_parts: false, ..Answer::ok(&content()) };
+            let whole = Answer { gives_parts: false, ..Answer::ok(content()) };
             if request.n == 1 { whole.cut(3_000_000) } else { whole }
         },
         Ok(()),
@@ -153,7 +157,7 @@ fn a_head_that_is_refused_is_no_refusal() {
 /// The last object, when dropped, once ended the thread that reads, and its file was empty.
 #[test]
 fn a_file_is_read_after_its_object_is_gone() {
-    let server = Server::start(|_| Answer::ok(&content()));
+    let server = Server::start(|_| Answer::ok(content()));
     let mut reader = find(&server, "/a").unwrap().open();
     let mut bytes = Vec::new();
     reader.read_to_end(&mut bytes).unwrap();
@@ -168,7 +172,7 @@ fn an_empty_file_is_empty() {
 
 #[test]
 fn parts_come_in_few_windows() {
-    let server = Server::start(|_| Answer::ok(&content()));
+    let server = Server::start(|_| Answer::ok(content()));
     let (windows, content) = (find(&server, "/a.parquet").unwrap().windows(), content());
     let check = |start: u64, len: usize| {
         let place = start as usize..start as usize + len;

@@ -15,12 +15,29 @@ use futures_util::stream::FuturesUnordered;
 use self::call::Call;
 use self::item::Item;
 pub use self::item::{CheckAndMutate, Checked, Get, Mutation};
-use super::Retry;
+use super::retry::{Failed, Retry};
 use crate::regions::{Address, Region, Regions};
 use crate::{Answer, Cell, Client, Error, Service};
 
 /// The most calls of one batch under way at once.
 const CALLS_MAX: usize = 16;
+
+/// The items of a batch, some of them done.
+struct Batch<'a, I: Item> {
+    table: &'a str,
+    items: &'a [I],
+    /// By item; `None` for one that is left.
+    outcomes: Vec<Option<I::Outcome>>,
+    /// The places of the items that are left.
+    left: Vec<usize>,
+}
+
+impl<'a, I: Item> Batch<'a, I> {
+    fn new(table: &'a str, items: &'a [I]) -> Self {
+        let outcomes = std::iter::repeat_with(|| None).take(items.len()).collect();
+        Self { table, items, outcomes, left: (0..items.len()).collect() }
+    }
+}
 
 impl Client {
     /// Reads some columns of a row.
@@ -91,63 +108,72 @@ impl Client {
         items: &[I],
         last: Option<(&str, &Get)>,
     ) -> Result<(Vec<I::Outcome>, Vec<Cell>), Error> {
-        let mut outcomes: Vec<Option<I::Outcome>> =
-            std::iter::repeat_with(|| None).take(items.len()).collect();
-        let mut left: Vec<usize> = (0..items.len()).collect();
+        let mut batch = Batch::new(table, items);
         let mut retry = Retry::new(self, table);
-        let mut of_last = None;
-        while !left.is_empty() {
-            let regions = match self.regions(table, retry.until()).await {
-                Ok(regions) => regions,
-                Err(error) => {
-                    retry.after(error, None).await?;
-                    continue;
-                }
-            };
-            let within = retry.within();
-            let (mut calls, mut failure) = self.calls(items, &left, &regions, last, within).await?;
-            let can_be_last = calls.len() == 1 && failure.is_none();
-            let mut under_way = FuturesUnordered::new();
-            let mut waiting = std::mem::take(&mut calls).into_iter();
-            under_way.extend(waiting.by_ref().take(CALLS_MAX).map(|call| self.send(call, within)));
-            let mut n_done = 0;
-            while let Some((call, answer)) = under_way.next().await {
-                under_way.extend(waiting.next().map(|call| self.send(call, within)));
-                let results = answer.and_then(|answer| call.results(answer));
-                let results = results.unwrap_or_else(|error| call.all_failed(error));
-                for (place, result) in call.items.iter().zip(results.items) {
-                    match result {
-                        Ok((cells, is_processed)) => outcomes[*place] = Some(I::outcome(cells, is_processed)),
-                        Err(error) => {
-                            if let Some(lost) = I::lost(&error) {
-                                outcomes[*place] = Some(lost);
-                            } else if error.advice() == crate::Advice::GiveUp || failure.is_none() {
-                                failure = Some(error);
-                            }
-                        }
-                    }
-                }
-                n_done += 1;
-                if can_be_last {
-                    of_last = results.last.and_then(Result::ok);
-                }
+        let of_last = loop {
+            match self.attempt(&mut batch, last, &mut retry).await {
+                Ok(of_last) => break of_last,
+                Err(failed) => retry.after(failed).await?,
             }
-            let n_left = left.len();
-            left.retain(|&place| outcomes[place].is_none());
-            if n_done > 0 && left.len() < n_left {
-                retry.has_gone_on();
-            }
-            if !left.is_empty() {
-                of_last = None;
-                let error = failure.unwrap_or(Error::Protocol("an answer without some results".to_owned()));
-                retry.after(error, Some(&regions)).await?;
-            }
-        }
+        };
         let of_last = match (last, of_last) {
             (Some((table, get)), None) => Box::pin(self.get(table, get.clone())).await?,
             (_, of_last) => of_last.unwrap_or_default(),
         };
-        Ok((outcomes.into_iter().flatten().collect(), of_last))
+        Ok((batch.outcomes.into_iter().flatten().collect(), of_last))
+    }
+
+    /// Sends the items that are left, once each. Returns the cells of `last` if they were read
+    /// after all items.
+    async fn attempt<I: Item>(
+        &self,
+        batch: &mut Batch<'_, I>,
+        last: Option<(&str, &Get)>,
+        tries: &mut Retry<'_>,
+    ) -> Result<Option<Vec<Cell>>, Failed<Error>> {
+        let Batch { table, items, outcomes, left } = batch;
+        if left.is_empty() {
+            return Ok(None);
+        }
+        let regions = self.regions(table, tries.until()).await?;
+        let within = tries.within();
+        let calls = self.calls(items, left, &regions, last, within).await;
+        let (calls, mut failure) = calls.map_err(Failed::Final)?;
+        let can_be_last = calls.len() == 1 && failure.is_none();
+        let mut under_way = FuturesUnordered::new();
+        let mut waiting = calls.into_iter();
+        under_way.extend(waiting.by_ref().take(CALLS_MAX).map(|call| self.send(call, within)));
+        let mut of_last = None;
+        while let Some((call, answer)) = under_way.next().await {
+            under_way.extend(waiting.next().map(|call| self.send(call, within)));
+            let results = answer.and_then(|answer| call.results(answer));
+            let results = results.unwrap_or_else(|error| call.all_failed(error));
+            for (place, result) in call.items.iter().zip(results.items) {
+                match result {
+                    Ok((cells, is_processed)) => outcomes[*place] = Some(I::outcome(cells, is_processed)),
+                    Err(error) => {
+                        if let Some(lost) = I::lost(&error) {
+                            outcomes[*place] = Some(lost);
+                        } else if error.advice() == crate::Advice::GiveUp || failure.is_none() {
+                            failure = Some(error);
+                        }
+                    }
+                }
+            }
+            if can_be_last {
+                of_last = results.last.and_then(Result::ok);
+            }
+        }
+        let n_left = left.len();
+        left.retain(|&place| outcomes[place].is_none());
+        if left.len() < n_left {
+            tries.has_gone_on();
+        }
+        if left.is_empty() {
+            return Ok(of_last);
+        }
+        let error = failure.unwrap_or(Error::Protocol("an answer without some results".to_owned()));
+        Err(Failed::Call(error, Some(regions)))
     }
 
     /// Returns the calls for the items left, and an error if the region of an item is on its way.

@@ -1,9 +1,13 @@
 //! Retries of calls, and the pauses between tries.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use tokio::time;
 
 use crate::regions::Regions;
@@ -16,17 +20,39 @@ const LAST_TRY: Duration = Duration::from_millis(500);
 const PAUSE_FIRST: Duration = Duration::from_millis(10);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 
-/// A call that is repeated until it succeeds or there is no hope.
+/// The failed tries in a row from which the watcher hears of a call: from here on pauses are the
+/// longest.
+const TOLD_FROM: u32 = 9;
+
+/// The tries of a call, which is repeated until it succeeds or there is no hope.
 pub(crate) struct Retry<'a> {
     client: &'a Client,
     table: &'a str,
     /// The time of the last progress.
-    since: Instant,
+    since: time::Instant,
     /// In place of the client's, where that is longer.
     patience: Option<Duration>,
-    pause: Duration,
+    pauses: ExponentialBackoff,
+    /// The number of failed tries since the last progress.
+    n_failed: u32,
     /// True if the client's watcher knows that the call waits.
     is_told: bool,
+}
+
+/// The reason why a try failed.
+pub(crate) enum Failed<E> {
+    /// The caller's own error, which no other try mends.
+    Final(E),
+    /// The error of a call, with the regions used by it: they are looked up anew if they may be to
+    /// blame.
+    Call(Error, Option<Arc<Regions>>),
+}
+
+impl<E> From<Error> for Failed<E> {
+    /// Returns the failure of a call that has not come to use any regions.
+    fn from(error: Error) -> Self {
+        Self::Call(error, None)
+    }
 }
 
 /// Listener for calls that wait for servers. Many calls may report the same wait at once, so a
@@ -44,8 +70,8 @@ pub trait Watch: fmt::Debug + Send + Sync {
 
 impl<'a> Retry<'a> {
     pub(crate) fn new(client: &'a Client, table: &'a str) -> Self {
-        let since = Instant::now();
-        Self { client, table, since, patience: None, pause: PAUSE_FIRST, is_told: false }
+        let since = time::Instant::now();
+        Self { client, table, since, patience: None, pauses: pauses(), n_failed: 0, is_told: false }
     }
 
     /// The same, which waits no longer than this.
@@ -76,8 +102,8 @@ impl<'a> Retry<'a> {
 
     /// Notes progress: patience begins anew.
     pub(crate) fn has_gone_on(&mut self) {
-        self.since = Instant::now();
-        self.pause = PAUSE_FIRST;
+        self.since = time::Instant::now();
+        (self.pauses, self.n_failed) = (pauses(), 0);
         if std::mem::take(&mut self.is_told)
             && let Some(watch) = self.client.watch()
         {
@@ -85,16 +111,20 @@ impl<'a> Retry<'a> {
         }
     }
 
-    /// Waits before another try, or hands the error back. `regions` are those used by the call:
-    /// they are looked up anew if they may be to blame.
-    pub(crate) async fn after(&mut self, error: Error, regions: Option<&Arc<Regions>>) -> Result<(), Error> {
-        self.wait(error, regions).await.inspect_err(|_| {
-            if std::mem::take(&mut self.is_told)
-                && let Some(watch) = self.client.watch()
-            {
-                watch.gives_up();
-            }
-        })
+    /// Waits before another try, or hands the error back.
+    pub(crate) async fn after<E: From<Error>>(&mut self, failed: Failed<E>) -> Result<(), E> {
+        let (error, regions) = match failed {
+            Failed::Final(error) => return Err(error),
+            Failed::Call(error, regions) => (error, regions),
+        };
+        let waited = self.wait(error, regions.as_ref()).await;
+        if waited.is_err()
+            && std::mem::take(&mut self.is_told)
+            && let Some(watch) = self.client.watch()
+        {
+            watch.gives_up();
+        }
+        Ok(waited?)
     }
 
     async fn wait(&mut self, error: Error, regions: Option<&Arc<Regions>>) -> Result<(), Error> {
@@ -117,20 +147,26 @@ impl<'a> Retry<'a> {
                 return Err(Error::remote("TableNotEnabledException", self.table));
             }
         }
-        if self.pause == PAUSE_MAX
+        self.n_failed += 1;
+        if self.n_failed >= TOLD_FROM
             && let Some(watch) = self.client.watch()
         {
             watch.waits(&error);
             self.is_told = true;
         }
-        time::sleep(jittered(self.pause).min(left)).await;
-        self.pause = (self.pause * 2).min(PAUSE_MAX);
+        // The last try comes at the very end.
+        time::sleep(self.pauses.next().unwrap_or(PAUSE_MAX).min(left)).await;
         Ok(())
     }
 }
 
-/// Returns a time between half of `pause` and all of it, so that callers spread out.
-fn jittered(pause: Duration) -> Duration {
-    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
-    pause.mul_f64(0.5 + f64::from(nanos % 1000) / 2000.0)
+/// Returns pauses of which a random part of at most half is left out, so that callers spread out.
+fn pauses() -> ExponentialBackoff {
+    // Half of each pause is certain; the library adds up to as much at random.
+    ExponentialBuilder::new()
+        .with_min_delay(PAUSE_FIRST / 2)
+        .with_max_delay(PAUSE_MAX / 2)
+        .without_max_times()
+        .with_jitter()
+        .build()
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 
-use super::Retry;
+use super::retry::{Failed, Retry};
 use crate::messages::{Column, ScanRequest, ScanResponse};
 use crate::regions::{Region, Regions, specifier};
 use crate::{Answer, Cell, CellError, Client, Error, Service, messages};
@@ -81,11 +81,21 @@ impl<'a> Scanner<'a> {
     pub async fn next(&mut self) -> Result<Option<Vec<Vec<Cell>>>, Error> {
         let table = self.table.clone();
         let mut retry = Retry::new(self.client, &table);
+        loop {
+            match self.next_within(&mut retry).await {
+                Ok(rows) => return Ok(rows),
+                Err(failed) => retry.after(failed).await?,
+            }
+        }
+    }
+
+    /// Returns the next rows, by calls that go on as long as they succeed.
+    async fn next_within(&mut self, tries: &mut Retry<'_>) -> Result<Option<Vec<Vec<Cell>>>, Failed<Error>> {
         while self.next.is_some() {
             let mut regions = None;
-            match self.page(&mut regions, retry.until()).await {
+            match self.page(&mut regions, tries.until()).await {
                 Ok(rows) => {
-                    retry.has_gone_on();
+                    tries.has_gone_on();
                     // An answer without rows is not the end: the server may be at work.
                     if !rows.is_empty() {
                         return Ok(Some(rows));
@@ -96,7 +106,7 @@ impl<'a> Scanner<'a> {
                     // again.
                     self.open = None;
                     self.partial.clear();
-                    retry.after(error, regions.as_ref()).await?;
+                    return Err(Failed::Call(error, regions));
                 }
             }
         }

@@ -23,7 +23,9 @@ mod socket;
 mod tests;
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use index::backend::retry::Until;
 
 use crate::server::Failure;
 
@@ -83,28 +85,6 @@ pub(crate) trait Call {
 
 /// The reason why a call fails.
 pub(crate) type FailureOf<C> = <<C as Call>::Connection as Connection>::Failure;
-
-/// The least time that the last attempt at a plan waits for a reply.
-const LAST_TRY: Duration = Duration::from_millis(500);
-
-/// The limit of an attempt's waits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Until {
-    /// The end of the patience.
-    pub(crate) deadline: Instant,
-    /// True once [`LAST_TRY`] of the patience is over.
-    pub(crate) is_late: bool,
-}
-
-impl Until {
-    /// Returns the longest wait for a reply, where `usual` is the normal one. An early attempt has
-    /// all of `usual`; a late one has at most the rest of the patience, or [`LAST_TRY`] if less is
-    /// left.
-    pub(crate) fn reply(self, usual: Duration) -> Duration {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        if self.is_late { usual.min(left.max(LAST_TRY)) } else { usual }
-    }
-}
 
 /// All connections were in use for too long.
 #[derive(Debug)]

@@ -101,7 +101,7 @@ impl<C: Connection> Pool<C> {
     pub(super) fn take(&self, until: Until) -> Result<Result<Pooled<'_, C>, C::Failure>, Exhausted> {
         let mut state = self.state();
         loop {
-            let reply = until.reply(self.timeouts.reply);
+            let reply = until.within(self.timeouts.reply);
             if let Some(connection) = self.youngest(&mut state, reply) {
                 return Ok(Ok(Pooled { pool: self, connection: Some(connection) }));
             }
@@ -118,7 +118,7 @@ impl<C: Connection> Pool<C> {
 
     /// Lends another connection, if one is to be had without waiting for its return.
     pub(super) fn try_take(&self, until: Until) -> Option<Pooled<'_, C>> {
-        let reply = until.reply(self.timeouts.reply);
+        let reply = until.within(self.timeouts.reply);
         let mut state = self.state();
         if let Some(connection) = self.youngest(&mut state, reply) {
             return Some(Pooled { pool: self, connection: Some(connection) });

@@ -1,14 +1,13 @@
-//! Attempts calls until they are done or hopeless: pauses, patience, and the wording of the final
-//! error.
+//! Attempts calls until they are done or hopeless: the class of each failure, and the wording of the
+//! final error.
 
-use std::hash::{BuildHasher, RandomState};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use index::backend::Away;
+use index::backend::retry::{self, Failed, Late, Pause};
 use index::{Error, ErrorKind, Result};
 
-use super::{Attempt, Call, Dispatch, FailureOf, LAST_TRY, Until};
+use super::{Attempt, Call, Dispatch, FailureOf};
 use crate::options::Options;
 use crate::rows::TableNames;
 use crate::server::{Failure, Meaning, Server};
@@ -16,8 +15,11 @@ use crate::server::{Failure, Meaning, Server};
 /// The number of senseless answers, or breakdowns, of a server after which calls fail.
 const STRANGE_MAX: u32 = 3;
 
-const BACKOFF_MIN: Duration = Duration::from_millis(20);
-const BACKOFF_MAX: Duration = Duration::from_secs(2);
+const RETRY: retry::Retry = retry::Retry::new(Duration::from_millis(20), Duration::from_secs(2));
+
+/// The failed attempts in a row from which the server counts as away: from here on pauses are the
+/// longest.
+const AWAY_FROM: u32 = 8;
 
 /// Repeats the calls of one store.
 pub(crate) struct Retry {
@@ -34,30 +36,62 @@ impl Retry {
 
     /// Attempts the calls until none is left.
     pub(crate) fn run<C: Call>(&self, mut calls: Dispatch<'_, C>) -> Result<()> {
-        let mut patience = self.patience(&calls);
-        while calls.n_left() > 0 {
-            let n_done = calls.n_done();
-            let failure = match calls.attempt(patience.until())? {
-                Attempt::Went => None,
-                Attempt::Failed(failure) => Some(failure),
-                Attempt::Exhausted => return Err(self.busy(patience.limit)),
-            };
-            if calls.n_done() > n_done {
-                self.away.is_back(&self.server.address);
-                patience = self.patience(&calls);
+        let (mut limit, mut n_strange) = (self.limit(&calls), 0);
+        let outcome = RETRY.run(
+            limit,
+            |tries| {
+                while calls.n_left() > 0 {
+                    let n_done = calls.n_done();
+                    let attempt = calls.attempt(tries.until()).map_err(Failed::Final)?;
+                    if calls.n_done() > n_done {
+                        self.away.is_back(&self.server.address);
+                        (limit, n_strange) = (self.limit(&calls), 0);
+                        tries.has_gone_on(limit);
+                    }
+                    match attempt {
+                        Attempt::Went => {}
+                        Attempt::Failed(failure) => return Err(self.class(failure, &calls, &mut n_strange)),
+                        Attempt::Exhausted => return Err(Failed::Final(self.busy(limit))),
+                    }
+                }
+                Ok(())
+            },
+            |failure, Pause { n_failed, .. }| {
+                if n_failed >= AWAY_FROM {
+                    self.away.waits(&self.server.address, failure);
+                }
+            },
+        );
+        outcome.map_err(|failed| match failed {
+            Failed::Final(error) => error,
+            Failed::Away(Late { last, waited }) => {
+                let tried = format!("for {:.0} s, {}", waited.as_secs_f32(), progress(&calls));
+                self.server.unavailable(last.means(), &tried, &self.tables).caused_by(last)
             }
-            if let Some(failure) = failure {
-                patience.wait(failure, &calls)?;
-            }
-        }
-        Ok(())
+        })
     }
 
-    fn patience<C: Call>(&self, calls: &Dispatch<'_, C>) -> Patience<'_> {
+    fn limit<C: Call>(&self, calls: &Dispatch<'_, C>) -> Duration {
         let Options { patience, first_patience, .. } = self.options;
-        let limit = if calls.has_connected() { patience } else { first_patience };
-        let since = Instant::now();
-        Patience { retry: self, limit, since, deadline: since + limit, pause: BACKOFF_MIN, n_strange: 0 }
+        if calls.has_connected() { patience } else { first_patience }
+    }
+
+    /// Returns a failure by the use of another attempt; `n_strange` is the number of senseless
+    /// answers since the last progress.
+    fn class<C: Call>(
+        &self,
+        failure: FailureOf<C>,
+        calls: &Dispatch<'_, C>,
+        n_strange: &mut u32,
+    ) -> Failed<Error, FailureOf<C>> {
+        let meaning = failure.means();
+        *n_strange += u32::from(meaning == Meaning::Strange);
+        let refusal = self.server.refusal(meaning, &self.tables);
+        let is_strange = *n_strange >= STRANGE_MAX;
+        match refusal.or_else(|| is_strange.then(|| self.server.strange(&progress(calls)))) {
+            Some(error) => Failed::Final(error.caused_by(failure)),
+            None => Failed::Away(failure),
+        }
     }
 
     fn busy(&self, waited: Duration) -> Error {
@@ -73,51 +107,7 @@ impl Retry {
     }
 }
 
-/// The remaining time for attempts, and the pause before the next.
-struct Patience<'a> {
-    retry: &'a Retry,
-    limit: Duration,
-    since: Instant,
-    deadline: Instant,
-    pause: Duration,
-    n_strange: u32,
-}
-
-impl Patience<'_> {
-    fn until(&self) -> Until {
-        Until { deadline: self.deadline, is_late: self.since.elapsed() >= LAST_TRY }
-    }
-
-    /// Sleeps, if another attempt can help and there is time left for one.
-    fn wait<C: Call>(&mut self, failure: FailureOf<C>, calls: &Dispatch<'_, C>) -> Result<()> {
-        let Retry { server, tables, away, .. } = self.retry;
-        let progress = || {
-            let n_done = calls.n_done();
-            format!("{n_done} of {} requests were done", n_done + calls.n_left())
-        };
-        let meaning = failure.means();
-        if let Some(error) = server.refusal(meaning, tables) {
-            return Err(error.caused_by(failure));
-        }
-        self.n_strange += u32::from(meaning == Meaning::Strange);
-        if self.n_strange >= STRANGE_MAX {
-            return Err(server.strange(&progress()).caused_by(failure));
-        }
-        // A random part of the pause, at least half: callers that failed together do not come back
-        // together.
-        let spread = RandomState::new().hash_one(0) as f64 / u64::MAX as f64;
-        let pause = self.pause.mul_f64(1.0 - spread / 2.0);
-        // The last try comes at the very end.
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            let tried = format!("for {:.0} s, {}", self.since.elapsed().as_secs_f32(), progress());
-            return Err(server.unavailable(meaning, &tried, tables).caused_by(failure));
-        }
-        if self.pause == BACKOFF_MAX {
-            away.waits(&server.address, &failure);
-        }
-        thread::sleep(pause.min(left));
-        self.pause = (self.pause * 2).min(BACKOFF_MAX);
-        Ok(())
-    }
+fn progress<C: Call>(calls: &Dispatch<'_, C>) -> String {
+    let n_done = calls.n_done();
+    format!("{n_done} of {} requests were done", n_done + calls.n_left())
 }
