@@ -78,6 +78,13 @@ fn a_part_is_dropped_for_its_whole() {
             assert_eq!(report["doubtful"]["least_similar"].as_array().unwrap().len(), 1);
         }
     }
+    // With the flag, the report has a place for parts even where there are none.
+    let single = at("single.jsonl");
+    fs::write(&single, json_lines([("a", "The ferry leaves at noon.")])).unwrap();
+    run("indexer", ["dedup", "-q", "--contained", "0.9", "--report", &json, &single]).expect(0);
+    let report: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    assert_eq!(report["counts"]["contained"], 0);
+    assert_eq!(report["doubtful"]["contained"], serde_json::json!({ "n": 0, "pairs": [] }));
     // Without the flag, no report mentions parts, and the parts stay.
     let said = run("indexer", ["dedup", "-q", "--duplicates", &dropped, &corpus]).expect(0).stdout;
     let rows = lines(&dropped);

@@ -159,7 +159,8 @@ pub(crate) struct Doubtful {
     /// Documents dropped although a fifth or more of their text is in no document that stays; the
     /// most lost text first.
     pub(crate) text_lost: Worst,
-    /// Documents dropped as parts of documents that stay; the smallest contained share first.
+    /// Documents dropped as parts of documents that stay; the smallest contained share first. Only
+    /// with `--contained`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) contained: Option<Worst>,
 }

@@ -2,14 +2,12 @@
 
 use std::fs;
 use std::rc::Rc;
-use std::thread;
-use std::time::Duration;
 
 use index::testsuite::{self, Place};
 use serde_json::json;
 
 use super::{create, open};
-use crate::support::{Redis, Worker, command, made_up_corpus, news, run};
+use crate::support::{Redis, Worker, command, made_up_corpus, news, run, until};
 
 #[test]
 fn every_call_notices() {
@@ -92,9 +90,7 @@ fn a_job_does_not_go_on() {
         fs::remove_dir_all(&journal).unwrap_or(());
         let running = command("indexer", &job).spawn().unwrap();
         let count = || redis.cli(&["zcard", "pigeonhole:{job}:ids"]).trim().parse::<u64>().unwrap_or(0);
-        while count() < 2_000 {
-            thread::sleep(Duration::from_millis(2));
-        }
+        until(|| count() >= 2_000);
         redis.cli(&["flushall"]);
         create(&url);
         let ended = running.wait_with_output().unwrap();

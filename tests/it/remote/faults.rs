@@ -65,7 +65,8 @@ fn an_s3_server_that_comes_back() {
     let kept = place.path().join("kept.jsonl");
     let (proxy, child) = begun(server, size, dedup(&input, &kept, &[]));
     proxy.close();
-    std::thread::sleep(std::time::Duration::from_secs(3));
+    // It has tried again, and again in vain.
+    until(|| proxy.n_closed() > 2);
     proxy.open();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));

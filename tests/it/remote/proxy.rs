@@ -66,6 +66,11 @@ impl Proxy {
         drop(self.gate.changed.wait_while(state, |state| state.n_closed == 0).unwrap());
     }
 
+    /// Returns the number of connections that were closed.
+    pub(super) fn n_closed(&self) -> usize {
+        self.gate.state.lock().unwrap().n_closed
+    }
+
     /// Lets everything pass from now on.
     pub(super) fn open(&self) {
         self.set(|state| (state.end, state.closes) = (None, false));

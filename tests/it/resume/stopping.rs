@@ -4,8 +4,6 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Output};
-use std::thread;
-use std::time::Duration;
 
 use serde_json::json;
 
@@ -153,6 +151,13 @@ fn killed_before_it_began() {
     assert_same(&killed.finish(), &whole.finish(), "after what was left");
 }
 
+/// Returns true if a process has opened a file.
+fn has_open(child: &Child, path: &Path) -> bool {
+    let opened = fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten().flatten();
+    let path = path.canonicalize().unwrap();
+    opened.filter_map(|entry| fs::read_link(entry.path()).ok()).any(|opened| opened == path)
+}
+
 #[test]
 fn two_runs_at_once_do_not_share_a_journal() {
     let place = tempfile::tempdir().unwrap();
@@ -166,7 +171,7 @@ fn two_runs_at_once_do_not_share_a_journal() {
     assert!(second.stderr.contains("another run is at work"), "{}", second.stderr);
     // A new run started at once gets the lock when the killed one releases it.
     let mut third = job.spawn();
-    thread::sleep(Duration::from_millis(300));
+    until(|| has_open(&third, &job.folder.join("journal/lock")));
     first.kill().unwrap();
     first.wait().unwrap();
     assert!(third.wait().unwrap().code().is_some_and(|code| code < 2));

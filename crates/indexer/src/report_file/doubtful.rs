@@ -123,10 +123,11 @@ impl Doubts {
     }
 
     /// The content of a report, with the texts of kept documents. A kept document without a text
-    /// shows its beginning, if that is in memory.
+    /// shows its beginning, if that is in memory. `contained` is true for a run with `--contained`.
     pub(super) fn shown(
         &self,
         counts: &Deduplicated,
+        contained: bool,
         signs: &[String],
         texts: &HashMap<DocumentId, Text>,
         biggest: &Biggest,
@@ -140,7 +141,7 @@ impl Doubts {
             least_similar: worst(0, &self.least_similar).pairs,
             numbers_differ: worst(counts.n_numbers_differ, &self.numbers_differ),
             text_lost: worst(counts.n_text_lost, &self.text_lost),
-            contained: (counts.n_contained > 0).then(|| worst(counts.n_contained, &self.contained)),
+            contained: contained.then(|| worst(counts.n_contained, &self.contained)),
         }
     }
 }

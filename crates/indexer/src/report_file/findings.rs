@@ -130,9 +130,10 @@ impl Findings {
         self.reasons = reasons.clone();
     }
 
-    /// The most doubtful pairs, with the signs of a wrong run.
-    pub(super) fn doubtful(&self, counts: &Deduplicated, signs: &[String]) -> Doubtful {
-        self.doubts.shown(counts, signs, &self.texts, &self.biggest)
+    /// The most doubtful pairs, with the signs of a wrong run. `contained` is true for a run with
+    /// `--contained`.
+    pub(super) fn doubtful(&self, counts: &Deduplicated, contained: bool, signs: &[String]) -> Doubtful {
+        self.doubts.shown(counts, contained, signs, &self.texts, &self.biggest)
     }
 
     pub(crate) fn distances(&self) -> Vec<Distance> {

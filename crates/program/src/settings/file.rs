@@ -120,17 +120,20 @@ impl File {
         Ok(())
     }
 
-    /// Returns the line of a key in a table, counted from 1; 0 if the key is not found.
+    /// Returns the line of a key in a table, counted from 1, or the line of the nearest known table
+    /// around it.
     fn n_line(&self, place: &[&str], key: &str) -> usize {
-        let Ok(parsed) = DeTable::parse(&self.text) else { return 0 };
-        let mut table = parsed.get_ref();
-        for name in place {
-            let inner = table.iter().find(|(known, _)| known.get_ref() == name);
-            let Some(inner) = inner.and_then(|(_, value)| value.get_ref().as_table()) else { return 0 };
-            table = inner;
+        let mut at = 0;
+        if let Ok(parsed) = DeTable::parse(&self.text) {
+            let mut table = Some(parsed.get_ref());
+            for name in place.iter().copied().chain([key]) {
+                let found = table.and_then(|table| table.iter().find(|(known, _)| known.get_ref() == name));
+                let Some((known, value)) = found else { break };
+                at = known.span().start;
+                table = value.get_ref().as_table();
+            }
         }
-        let found = table.iter().find(|(known, _)| known.get_ref() == key);
-        found.map_or(0, |(known, _)| n_line(&self.text, known.span().start))
+        n_line(&self.text, at)
     }
 }
 
@@ -178,4 +181,26 @@ fn advice(known: &[&str], name: &str) -> String {
 
 fn n_line(text: &str, at: usize) -> usize {
     text.get(..at).unwrap_or_default().matches('\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_key_has_a_line() {
+        let text = "street = \"a\"\n\n[sorter]\nfile.by = 1\n";
+        let file = File { path: PathBuf::new(), text: text.to_owned(), table: text.parse().unwrap() };
+        for (place, key, n_line) in [
+            (&[][..], "street", 1),
+            (&[], "sorter", 3),
+            (&["sorter"], "file", 4),
+            (&["sorter", "file"], "by", 4),
+            (&["sorter"], "unknown", 3),
+            (&["unknown"], "by", 1),
+            (&["street"], "by", 1),
+        ] {
+            assert_eq!(file.n_line(place, key), n_line, "{place:?} {key}");
+        }
+    }
 }

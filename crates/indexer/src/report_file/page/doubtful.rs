@@ -59,7 +59,7 @@ pub(super) fn doubtful(report: &ReportFile) -> Markup {
                 @for pair in &doubtful.text_lost.pairs { (doubtful_pair(pair)) }
             }
         }
-        @if let Some(parts) = &doubtful.contained { (contained(parts)) }
+        @if let Some(parts) = doubtful.contained.as_ref().filter(|parts| parts.n > 0) { (contained(parts)) }
     }
 }
 
