@@ -9,12 +9,13 @@ use std::str::FromStr;
 
 use minhash::{FilingScheme, SetKind, Similarity};
 use simhash::{
-    BucketKey, Distance, Fingerprint, RowKey, RowKeyError, SCHEME_NAMES, SchemeError, SplitsError, Table,
+    BucketKey, Distance, Facet, RowKey, RowKeyError, SCHEME_NAMES, SchemeError, SplitsError, Table,
     TableScheme, n_regions_max, splits,
 };
 use tables::{Groups, Pair};
 
-use crate::{Error, Features, Result, Sketch};
+use crate::sketch::facets;
+use crate::{Error, Family, Features, Result, Sketch};
 
 mod stored;
 
@@ -221,16 +222,20 @@ impl SketchKind {
     #[must_use]
     pub fn sketch(&self, features: impl Into<Features>) -> Sketch {
         let features = features.into();
-        let keys = |simhash: Fingerprint, scheme: &TableScheme| scheme.facet(simhash).keys().to_vec();
-        let keys = features.simhash.zip(self.scheme.as_ref()).map(|(simhash, scheme)| keys(simhash, scheme));
-        Sketch::filed(features, keys, self.filing.as_ref())
+        let facets = self.facets(&features);
+        Sketch::with_facets(features, facets)
+    }
+
+    fn facets(&self, features: &Features) -> Box<[(Family, Facet)]> {
+        let keys = features.simhash.zip(self.scheme.as_ref()).map(|(simhash, scheme)| scheme.keys(simhash));
+        facets(features, keys, self.filing.as_ref())
     }
 
     /// Returns true if [`sketch`](Self::sketch) makes this sketch of its features, in which case
     /// its keys need not be stored.
     #[must_use]
     pub fn follows(&self, sketch: &Sketch) -> bool {
-        self.sketch(sketch.features().clone()) == *sketch
+        *self.facets(sketch.features()) == *sketch.facets()
     }
 
     /// Makes the sketch of features filed by the simhash under these keys, which were listed
@@ -325,8 +330,8 @@ impl SketchKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sketch::Family;
     use crate::testsuite::signed;
+    use simhash::Fingerprint;
 
     #[test]
     fn every_name_is_parsed_and_makes_the_sketches_of_its_scheme() {

@@ -22,7 +22,7 @@ use index::{
 use simhash::BucketKey;
 use tables::Cost;
 
-use super::buckets::{Buckets, Candidate, Reach, facet_of};
+use super::buckets::{Buckets, Candidate, Reach};
 use super::layout::Record;
 use super::{Access, documents};
 
@@ -143,7 +143,7 @@ impl<'a> Search<'a> {
         // The cells of a sketch have the timestamp of its record. A cell with another timestamp
         // belongs to an earlier or later sketch, even if its row ends with the same bits.
         let &Candidate { family, row, timestamp, .. } = candidate;
-        let facet = facet_of(sketch, family);
+        let facet = sketch.facet(family);
         let is_of_record = record.timestamp == timestamp
             && facet.is_some_and(|facet| facet.fingerprint() == row.fingerprint);
         if is_of_record && shared != Some((family, row.bucket())) || self.moving.contains(&candidate.id) {
