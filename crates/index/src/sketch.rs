@@ -165,6 +165,12 @@ impl Sketch {
         self.facets.iter().find(|(of, _)| *of == family).map(|(_, facet)| facet)
     }
 
+    /// The keys under which the simhash is filed. Those of a signature always follow from it.
+    #[must_use]
+    pub fn simhash_keys(&self) -> &[BucketKey] {
+        self.facet(Family::Simhash).map_or(&[], Facet::keys)
+    }
+
     /// The facets with their families, by value.
     #[must_use]
     pub fn into_facets(self) -> Box<[(Family, Facet)]> {

@@ -16,8 +16,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use index::backend::nearest::Nearest;
 use index::{
-    DocumentId, Error, ErrorKind, Family, Glance, Match, NearDocuments, Nearness, Neighbours, Result, Rule,
-    Sketch,
+    DocumentId, Error, ErrorKind, Glance, Match, NearDocuments, Nearness, Neighbours, Result, Rule, Sketch,
 };
 use simhash::BucketKey;
 use tables::Cost;
@@ -127,7 +126,7 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the bucket in which a document counts if it shares several with the query.
-    fn first_shared(&self, sketch: &Sketch) -> Option<(Family, BucketKey)> {
+    fn first_shared(&self, sketch: &Sketch) -> Option<BucketKey> {
         self.rule.first_shared(self.query, sketch)
     }
 
@@ -146,7 +145,7 @@ impl<'a> Search<'a> {
         let facet = sketch.facet(family);
         let is_of_record = record.timestamp == timestamp
             && facet.is_some_and(|facet| facet.fingerprint() == row.fingerprint);
-        if is_of_record && shared != Some((family, row.bucket())) || self.moving.contains(&candidate.id) {
+        if is_of_record && shared != Some(row.bucket()) || self.moving.contains(&candidate.id) {
             return;
         }
         let is_first = |counted: &mut HashSet<u64>| counted.insert(hasher.hash_one(&candidate.id));
