@@ -6,6 +6,7 @@
 //! good.
 
 mod known_ids;
+pub mod rounds;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};

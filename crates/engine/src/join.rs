@@ -24,9 +24,7 @@ mod texts;
 use std::fs::File;
 use std::io;
 
-use index::{
-    Cell, DocumentId, Family, Glance, Index, MAX_BATCH, Nearness, Result as IndexResult, Rule, Sketch,
-};
+use index::{Cell, DocumentId, Glance, Index, MAX_BATCH, Nearness, Result as IndexResult, Rule, Sketch};
 use simhash::{BucketKey, RowKey};
 
 use self::crowd::Crowd;
@@ -271,7 +269,7 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
         for (other, of_other) in cells.iter().zip(sketches) {
             let Some(of_other) = of_other.filter(|_| meeting.proposes(other, cell)) else { continue };
             self.joined.n_candidates += 1;
-            if rule.first_shared(of_other, sketch) != Some((meeting.family, meeting.bucket)) {
+            if rule.first_shared(of_other, sketch) != Some(meeting.bucket) {
                 continue;
             }
             let nearness =
@@ -307,7 +305,6 @@ struct Side<'s, 'c>(&'c [Cell], &'s [Option<&'c Sketch>]);
 /// The rule by which cells of a bucket propose each other.
 struct Meeting<'a> {
     join: &'a CellJoin<'a>,
-    family: Family,
     bucket: BucketKey,
     /// The greatest number of bits in which near cells differ.
     n_bits_max: u32,
@@ -316,16 +313,15 @@ struct Meeting<'a> {
 impl<'a> Meeting<'a> {
     /// The meeting in the bucket of a cell.
     fn new(join: &'a CellJoin<'a>, Cell { row, .. }: &Cell) -> Self {
-        let family = join.index.kind().family(row.flag);
-        let n_bits_max = join.rule.within(family).as_bits();
-        Self { join, family, bucket: row.bucket(), n_bits_max }
+        let n_bits_max = join.rule.within(join.index.kind().family(row.flag)).as_bits();
+        Self { join, bucket: row.bucket(), n_bits_max }
     }
 
     fn proposes(&self, one: &Cell, other: &Cell) -> bool {
         (one.row.fingerprint.0 ^ other.row.fingerprint.0).count_ones() <= self.n_bits_max
             && one.id != other.id
             // For signatures only the documents tell if they met in an earlier bucket.
-            && !(self.family == Family::Simhash && self.join.index.kind().meet_earlier(one.row, other.row))
+            && !self.join.index.kind().meet_earlier(one.row, other.row)
     }
 
     /// Marks the cells that are near another one.

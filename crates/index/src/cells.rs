@@ -3,7 +3,7 @@
 
 use simhash::{BucketKey, RowKey, SplitsError};
 
-use crate::{DocumentId, Family, Sketch, SketchKind};
+use crate::{DocumentId, Sketch, SketchKind};
 
 /// A place in which a document is filed. Cells are ordered as in HBase: by row key, then by the
 /// id's bytes.
@@ -74,19 +74,11 @@ impl Segments {
     }
 }
 
-impl SketchKind {
-    /// The family of the 64 bits filed under a flag.
-    #[must_use]
-    pub fn family(&self, flag: u8) -> Family {
-        self.set_kind(flag).map_or(Family::Simhash, Family::Set)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Profile;
     use crate::testsuite::{id, signed, sketch};
+    use crate::{Family, Profile};
     use minhash::SetKind;
 
     #[test]

@@ -1,23 +1,28 @@
 //! The kind of an index's sketches: the one place that knows all kinds of sketch.
 //!
 //! Other modules ask a [`SketchKind`] and keep the sketches it makes. A kind files documents by
-//! simhashes, by their signatures or by both, under different flags. Another way to file is another
-//! field of the type.
+//! simhashes, by their signatures or by both, under different flags. Another way to file is a
+//! variant in `way`.
 
 use std::fmt;
 use std::str::FromStr;
 
-use minhash::{FilingScheme, SetKind, Similarity};
+use minhash::{FilingScheme, Similarity};
 use simhash::{
-    BucketKey, Distance, Fingerprint, RowKey, RowKeyError, SCHEME_NAMES, SchemeError, SplitsError, Table,
+    BucketKey, Distance, Facet, RowKey, RowKeyError, SCHEME_NAMES, SchemeError, SplitsError, Table,
     TableScheme, n_regions_max, splits,
 };
 use tables::{Groups, Pair};
 
-use crate::{Error, Features, Result, Sketch};
+use crate::sketch::facets;
+use crate::{Error, Family, Features, Result, Sketch};
 
 mod stored;
+#[cfg(test)]
+mod tests;
+mod way;
 
+use self::way::Way;
 pub(crate) use stored::StoredKind;
 
 /// The grounds on which an index files its documents.
@@ -69,15 +74,13 @@ impl FromStr for Profile {
 /// default, `5c2`, file by simhashes alone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SketchKind {
-    /// Blocks of a simhash that must agree; row keys end with the fingerprint.
-    scheme: Option<TableScheme>,
-    /// Bands of a signature that must agree; row keys end with bits of other bins.
-    filing: Option<FilingScheme>,
+    /// At least one, ascending by their families. No two use the same flag.
+    ways: Vec<Way>,
 }
 
 impl Default for SketchKind {
     fn default() -> Self {
-        Self { scheme: Some(TableScheme::default()), filing: None }
+        Self::by_simhash(TableScheme::default())
     }
 }
 
@@ -97,7 +100,7 @@ impl FromStr for SketchKind {
     type Err = UnknownKind;
 
     fn from_str(name: &str) -> Result<Self, UnknownKind> {
-        Ok(Self { scheme: Some(name.parse().map_err(UnknownKind)?), filing: None })
+        name.parse().map(Self::by_simhash).map_err(UnknownKind)
     }
 }
 
@@ -111,17 +114,20 @@ impl SketchKind {
     /// # Errors
     /// See [`TableScheme::new`], which proves the tables.
     pub fn simhash(name: &str, max_distance: Distance, masks: &[(u8, u64)]) -> Result<Self, SchemeError> {
-        Ok(Self { scheme: Some(TableScheme::new(name, max_distance, masks)?), filing: None })
+        TableScheme::new(name, max_distance, masks).map(Self::by_simhash)
     }
 
     /// The kind of a profile, with the tables of this one, and signatures filed for a similarity of
     /// .8.
     ///
     /// # Errors
-    /// `InvalidArgument` where a table has a flag of the signatures' bands.
-    pub fn of_profile(self, profile: Profile) -> Result<Self> {
-        let filing = (profile != Profile::Classic).then(FilingScheme::default);
-        Self { scheme: self.scheme.filter(|_| profile != Profile::Minhash), filing }.checked()
+    /// `InvalidArgument` where a table has a flag of the signatures' bands, and where this kind has
+    /// no tables for a profile of simhashes alone.
+    pub fn of_profile(mut self, profile: Profile) -> Result<Self> {
+        let has_tables = profile != Profile::Minhash;
+        self.ways.retain(|way| has_tables && matches!(way, Way::Blocks(_)));
+        self.ways.extend((profile != Profile::Classic).then(|| Way::Bands(FilingScheme::default())));
+        self.checked()
     }
 
     /// The same kind with its signatures filed by another scheme. A kind that does not file by
@@ -129,13 +135,22 @@ impl SketchKind {
     ///
     /// # Errors
     /// `InvalidArgument` where a table has a flag of the signatures' bands.
-    pub fn with_filing(self, filing: FilingScheme) -> Result<Self> {
-        Self { filing: self.filing.map(|_| filing), ..self }.checked()
+    pub fn with_filing(mut self, filing: FilingScheme) -> Result<Self> {
+        for way in &mut self.ways {
+            if let Way::Bands(of_kind) = way {
+                *of_kind = filing;
+            }
+        }
+        self.checked()
     }
 
     fn checked(self) -> Result<Self> {
-        let mut tables = self.scheme.iter().flat_map(TableScheme::tables).map(Table::flag);
-        match tables.find(|&flag| self.set_kind(flag).is_some()) {
+        if self.ways.is_empty() {
+            return Err(Error::invalid("a kind without tables cannot file by simhashes alone"));
+        }
+        let is_of_both = |flag: &u8| self.ways.iter().filter(|way| way.family(*flag).is_some()).count() > 1;
+        let clashing = self.tables().map(Table::flag).find(is_of_both);
+        match clashing {
             Some(flag) => Err(Error::invalid(format!(
                 "the table with flag {flag} would clash with a band of the signatures; give it a flag below 64"
             ))),
@@ -143,32 +158,50 @@ impl SketchKind {
         }
     }
 
+    fn by_simhash(scheme: TableScheme) -> Self {
+        Self { ways: vec![Way::Blocks(scheme)] }
+    }
+
+    fn scheme(&self) -> Option<&TableScheme> {
+        self.ways.iter().find_map(|way| match way {
+            Way::Blocks(scheme) => Some(scheme),
+            Way::Bands(_) => None,
+        })
+    }
+
+    fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.scheme().into_iter().flat_map(TableScheme::tables)
+    }
+
     /// The profile of this kind.
     #[must_use]
     pub fn profile(&self) -> Profile {
-        match (&self.scheme, &self.filing) {
-            (None, _) => Profile::Minhash,
-            (Some(_), None) => Profile::Classic,
-            (Some(_), Some(_)) => Profile::Full,
+        match (self.files_by_simhash(), self.files_by_sets()) {
+            (false, _) => Profile::Minhash,
+            (true, false) => Profile::Classic,
+            (true, true) => Profile::Full,
         }
     }
 
     /// Returns true if the kind files documents by their simhashes.
     #[must_use]
     pub fn files_by_simhash(&self) -> bool {
-        self.scheme.is_some()
+        self.scheme().is_some()
     }
 
     /// Returns true if the kind files documents by their signatures.
     #[must_use]
     pub fn files_by_sets(&self) -> bool {
-        self.filing.is_some()
+        self.filing().is_some()
     }
 
     /// The filing of documents by their signatures, if the kind has one.
     #[must_use]
     pub fn filing(&self) -> Option<FilingScheme> {
-        self.filing
+        self.ways.iter().find_map(|way| match way {
+            Way::Blocks(_) => None,
+            Way::Bands(filing) => Some(*filing),
+        })
     }
 
     /// The share of pairs of a similarity that this kind's filing by signatures proposes, computed.
@@ -176,25 +209,31 @@ impl SketchKind {
     /// top.
     #[must_use]
     pub fn recall(&self, similarity: Similarity) -> f64 {
-        self.filing.map_or(0.0, |filing| filing.recall(similarity))
+        self.filing().map_or(0.0, |filing| filing.recall(similarity))
     }
 
-    /// The kind of sets whose signatures are filed under a flag.
-    pub(crate) fn set_kind(&self, flag: u8) -> Option<SetKind> {
-        self.filing?.kind_of_flag(flag)
+    /// The families under which the kind files, ascending.
+    pub fn families(&self) -> impl Iterator<Item = Family> {
+        self.ways.iter().flat_map(Way::families).copied()
+    }
+
+    /// The family of the 64 bits filed under a flag; that of simhashes for a flag not in use.
+    #[must_use]
+    pub fn family(&self, flag: u8) -> Family {
+        self.ways.iter().find_map(|way| way.family(flag)).unwrap_or(Family::Simhash)
     }
 
     /// The name of the simhash tables, `none` where there are none.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.scheme.as_ref().map_or("none", TableScheme::name)
+        self.scheme().map_or("none", TableScheme::name)
     }
 
     /// The distance up to which two near simhashes are certain to share a bucket; an index may ask
     /// for less. 0 without simhashes.
     #[must_use]
     pub fn max_distance(&self) -> Distance {
-        self.scheme.as_ref().map_or(Distance::ZERO, TableScheme::max_distance)
+        self.scheme().map_or(Distance::ZERO, TableScheme::max_distance)
     }
 
     /// The number of buckets under which most documents are filed, each of which a query reads.
@@ -202,11 +241,7 @@ impl SketchKind {
     /// character or none under one bucket.
     #[must_use]
     pub fn n_keys(&self) -> usize {
-        self.masks().len() + self.n_bands()
-    }
-
-    fn n_bands(&self) -> usize {
-        self.filing.map_or(0, |filing| filing.n_keys())
+        self.key_bits().len()
     }
 
     /// The bits of a simhash that must agree for two documents to meet, for each of the simhash's
@@ -214,30 +249,41 @@ impl SketchKind {
     /// them.
     #[must_use]
     pub fn masks(&self) -> Vec<u64> {
-        self.scheme.iter().flat_map(TableScheme::tables).map(Table::mask).collect()
+        self.tables().map(Table::mask).collect()
     }
 
     /// Makes the sketch of a document with these features.
     #[must_use]
     pub fn sketch(&self, features: impl Into<Features>) -> Sketch {
         let features = features.into();
-        let keys = |simhash: Fingerprint, scheme: &TableScheme| scheme.facet(simhash).keys().to_vec();
-        let keys = features.simhash.zip(self.scheme.as_ref()).map(|(simhash, scheme)| keys(simhash, scheme));
-        Sketch::filed(features, keys, self.filing.as_ref())
+        let facets = self.facets(&features);
+        Sketch::with_facets(features, facets)
+    }
+
+    fn facets(&self, features: &Features) -> Box<[(Family, Facet)]> {
+        let keys = features.simhash.zip(self.scheme()).map(|(simhash, scheme)| scheme.keys(simhash));
+        facets(features, keys, self.filing().as_ref())
     }
 
     /// Returns true if [`sketch`](Self::sketch) makes this sketch of its features, in which case
     /// its keys need not be stored.
     #[must_use]
     pub fn follows(&self, sketch: &Sketch) -> bool {
-        self.sketch(sketch.features().clone()) == *sketch
+        *self.facets(sketch.features()) == *sketch.facets()
+    }
+
+    /// Makes the sketch of a document filed in a row, if the row key alone tells all other keys of
+    /// the family, as that of a simhash does.
+    #[must_use]
+    pub fn sketch_of_row(&self, row: RowKey) -> Option<Sketch> {
+        (self.family(row.flag) == Family::Simhash).then(|| self.sketch(row.fingerprint))
     }
 
     /// Makes the sketch of features filed by the simhash under these keys, which were listed
     /// because they do not [follow](Self::follows) from the features.
     #[must_use]
     pub fn listed(&self, features: Features, keys: Vec<BucketKey>) -> Sketch {
-        Sketch::filed(features, Some(keys), self.filing.as_ref())
+        Sketch::filed(features, Some(keys), self.filing().as_ref())
     }
 
     /// Checks that this kind writes such a row key.
@@ -245,31 +291,18 @@ impl SketchKind {
     /// # Errors
     /// [`RowKeyError`], with the defect.
     pub fn check(&self, key: RowKey) -> Result<(), RowKeyError> {
-        match self.set_kind(key.bucket().flag) {
-            // The segment is a hash of values absent from the key, so nothing can be checked.
-            Some(SetKind::Long | SetKind::Short) => Ok(()),
-            Some(SetKind::Whole) => {
-                let segment = (key.fingerprint.0 >> 32) as u32;
-                let bucket = key.bucket();
-                if segment == bucket.segment {
-                    return Ok(());
-                }
-                Err(RowKeyError::Segment { flag: bucket.flag, expected: segment, got: bucket.segment })
-            }
-            None => match &self.scheme {
-                Some(scheme) => scheme.check(key),
-                None => Err(RowKeyError::UnknownFlag(key.bucket().flag)),
-            },
-        }
+        let way = self.ways.iter().find(|way| way.family(key.flag).is_some());
+        way.ok_or(RowKeyError::UnknownFlag(key.flag))?.check(key)
     }
 
     /// Returns true if two simhashes in one bucket meet in an earlier bucket as well, provided that
-    /// both are filed by this kind. Row keys alone tell this, for simhashes only.
+    /// both are filed by this kind. Row keys alone tell this, for simhashes only: false for other
+    /// families.
     #[must_use]
     pub fn meet_earlier(&self, a: RowKey, b: RowKey) -> bool {
         let differ = a.fingerprint.0 ^ b.fingerprint.0;
-        let mut tables = self.scheme.iter().flat_map(TableScheme::tables);
-        tables.any(|table| table.flag() < a.flag && differ & table.mask() == 0)
+        self.family(a.flag) == Family::Simhash
+            && self.tables().any(|table| table.flag() < a.flag && differ & table.mask() == 0)
             && self.check(a).is_ok()
             && self.check(b).is_ok()
     }
@@ -278,20 +311,18 @@ impl SketchKind {
     /// names.
     #[must_use]
     pub fn files_like(&self, other: &Self) -> bool {
-        self.filing == other.filing && self.has_tables_of(other)
+        self.filing() == other.filing() && self.has_tables_of(other)
     }
 
     /// Returns true if the kind files simhashes under the same keys as `other`.
     #[must_use]
     pub fn has_tables_of(&self, other: &Self) -> bool {
-        let tables = |kind: &Self| kind.scheme.as_ref().map(|scheme| scheme.tables().to_vec());
-        tables(self) == tables(other)
+        self.scheme().map(TableScheme::tables) == other.scheme().map(TableScheme::tables)
     }
 
     /// The number of bits in the segment of each key.
     fn key_bits(&self) -> Vec<u32> {
-        let of_tables = self.scheme.iter().flat_map(TableScheme::tables).map(Table::key_bits);
-        of_tables.chain(std::iter::repeat_n(u32::BITS, self.n_bands())).collect()
+        self.ways.iter().flat_map(Way::key_bits).collect()
     }
 
     /// The segments at which `n_regions` regions of equal size begin, without the first.
@@ -311,76 +342,13 @@ impl SketchKind {
     /// Calls `visit` once, always in the same order, for each pair of groups of simhashes within
     /// [`max_distance`](Self::max_distance).
     pub fn self_join(&self, groups: &Groups, visit: &mut dyn FnMut(Pair)) {
-        if let Some(scheme) = &self.scheme {
+        if let Some(scheme) = self.scheme() {
             tables::self_join(groups, scheme, visit);
         }
     }
 
     /// A kind without tables.
     pub(crate) fn by_sets_alone() -> Self {
-        Self { scheme: None, filing: Some(FilingScheme::default()) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sketch::Family;
-    use crate::testsuite::signed;
-
-    #[test]
-    fn every_name_is_parsed_and_makes_the_sketches_of_its_scheme() {
-        let fingerprint = Fingerprint(0x9e37_79b9_7f4a_7c15);
-        for name in SketchKind::NAMES {
-            let (kind, scheme): (SketchKind, TableScheme) = (name.parse().unwrap(), name.parse().unwrap());
-            assert_eq!((kind.name(), kind.max_distance()), (name, scheme.max_distance()));
-            let sketch = kind.sketch(fingerprint);
-            assert_eq!(sketch.facets(), [(Family::Simhash, scheme.facet(fingerprint))]);
-            assert_eq!((kind.n_keys(), kind.masks().len()), (sketch.n_keys(), sketch.n_keys()));
-            assert!(sketch.rows().all(|row| kind.check(row).is_ok()));
-        }
-        assert_eq!(SketchKind::default().name(), SketchKind::NAMES[0]);
-        let unknown = "9c9".parse::<SketchKind>().unwrap_err().to_string();
-        assert!(unknown.contains("9c9") && unknown.contains("t11"), "{unknown}");
-    }
-
-    #[test]
-    fn what_follows_is_what_the_kind_makes() {
-        let kind = SketchKind::default();
-        let sketch = kind.sketch(Fingerprint(7));
-        assert!(kind.follows(&sketch));
-        let other = Sketch::new(Fingerprint(7), vec![BucketKey { flag: 1, segment: 9 }]);
-        assert!(!kind.follows(&other));
-        assert!(!kind.follows(&Sketch::new(Fingerprint(6), sketch.keys().collect())));
-    }
-
-    #[test]
-    fn profiles_file_by_what_they_say() {
-        let sketch = signed(7, 0..300);
-        let of = |profile| SketchKind::default().of_profile(profile).unwrap();
-        for (profile, n_keys) in [(Profile::Classic, 10), (Profile::Minhash, 16), (Profile::Full, 26)] {
-            let kind = of(profile);
-            assert_eq!((kind.profile(), profile.name().parse().unwrap()), (profile, profile));
-            let sketch = kind.sketch(sketch.features().clone());
-            assert_eq!((sketch.n_keys(), kind.n_keys()), (n_keys, n_keys));
-            assert!(kind.follows(&sketch) && sketch.rows().all(|row| kind.check(row).is_ok()));
-            assert_eq!(kind.splits(16).unwrap().len(), 15);
-        }
-        let (classic, minhash) = (of(Profile::Classic), of(Profile::Minhash));
-        assert!(classic.sketch(sketch.features().clone()).rows().all(|row| minhash.check(row).is_err()));
-        assert!(minhash.sketch(sketch.features().clone()).rows().all(|row| classic.check(row).is_err()));
-        assert!("both".parse::<Profile>().is_err());
-        let clashing = SketchKind::simhash("one", Distance::ZERO, &[(64, u64::MAX >> 32)]).unwrap();
-        assert!(clashing.clone().of_profile(Profile::Full).is_err());
-        assert!(clashing.of_profile(Profile::Classic).is_ok());
-    }
-
-    #[test]
-    fn kinds_file_alike_by_their_keys_and_not_by_their_names() {
-        let halves = [(1, 0xffff_ffff_0000_0000), (2, 0xffff_ffff)];
-        let [one, other] = ["one", "other"]
-            .map(|name| SketchKind::simhash(name, Distance::of_differing(1), &halves).unwrap());
-        assert!(one != other && one.files_like(&other));
-        assert!(!one.files_like(&SketchKind::default()));
+        Self { ways: vec![Way::Bands(FilingScheme::default())] }
     }
 }

@@ -146,15 +146,15 @@ impl Rule {
         self.first_shared(a, b).is_some()
     }
 
-    /// The first bucket shared by two candidates, by the families ascending, then by the buckets. A
+    /// The first bucket shared by two candidates, by the flags ascending, as the families do. A
     /// pair that meets in several buckets counts in this one.
     #[must_use]
-    pub fn first_shared(&self, a: &Sketch, b: &Sketch) -> Option<(Family, BucketKey)> {
+    pub fn first_shared(&self, a: &Sketch, b: &Sketch) -> Option<BucketKey> {
         let meets = |(family, a): &(Family, Facet)| {
             let (_, b) = b.facets().iter().find(|(other, _)| other == family)?;
             let is_near = a.fingerprint().distance(b.fingerprint()) <= self.within(*family);
             let is_shared = |key: &BucketKey| is_near && b.keys().binary_search(key).is_ok();
-            Some((*family, a.keys().iter().copied().find(is_shared)?))
+            a.keys().iter().copied().find(is_shared)
         };
         a.facets().iter().find_map(meets)
     }

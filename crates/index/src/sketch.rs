@@ -2,7 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use minhash::{Filing, FilingScheme, SetKind, Signature};
+use minhash::{BandKey, Filing, FilingScheme, SetKind, Signature};
 use simhash::{BucketKey, Distance, Facet, Fingerprint, RowKey};
 
 use crate::Text;
@@ -109,15 +109,13 @@ impl Sketch {
     /// signature if `filing` is given.
     #[must_use]
     pub fn filed(features: Features, keys: Option<Vec<BucketKey>>, filing: Option<&FilingScheme>) -> Self {
-        let by_simhash = features.simhash.zip(keys);
-        let mut facets: Vec<_> = by_simhash
-            .map(|(simhash, keys)| (Family::Simhash, Facet::new(simhash, keys)))
-            .into_iter()
-            .collect();
-        if let Some((signature, filing)) = features.signature.as_ref().zip(filing) {
-            facets.extend(filing.filings(signature).into_iter().map(facet));
-        }
-        Self { features, facets: facets.into() }
+        let facets = facets(&features, keys, filing);
+        Self::with_facets(features, facets)
+    }
+
+    /// The sketch of features and their facets.
+    pub(crate) fn with_facets(features: Features, facets: Box<[(Family, Facet)]>) -> Self {
+        Self { features, facets }
     }
 
     /// The features compared with other documents.
@@ -161,6 +159,18 @@ impl Sketch {
         &self.facets
     }
 
+    /// The facet of a family.
+    #[must_use]
+    pub fn facet(&self, family: Family) -> Option<&Facet> {
+        self.facets.iter().find(|(of, _)| *of == family).map(|(_, facet)| facet)
+    }
+
+    /// The keys under which the simhash is filed. Those of a signature always follow from it.
+    #[must_use]
+    pub fn simhash_keys(&self) -> &[BucketKey] {
+        self.facet(Family::Simhash).map_or(&[], Facet::keys)
+    }
+
     /// The facets with their families, by value.
     #[must_use]
     pub fn into_facets(self) -> Box<[(Family, Facet)]> {
@@ -181,11 +191,10 @@ impl Sketch {
 
     /// All row keys of the document: each bucket with the bits of its facet.
     pub fn rows(&self) -> impl Iterator<Item = RowKey> + Clone {
-        let rows = |(_, facet): &'_ (Family, Facet)| {
+        self.facets.iter().flat_map(|(_, facet)| {
             let fingerprint = facet.fingerprint();
-            facet.keys().iter().map(move |&key| RowKey::new(key, fingerprint)).collect::<Vec<_>>()
-        };
-        self.facets.iter().flat_map(rows)
+            facet.keys().iter().map(move |&key| RowKey::new(key, fingerprint))
+        })
     }
 
     /// The facet filed in a bucket.
@@ -195,7 +204,25 @@ impl Sketch {
     }
 }
 
-fn facet(filing: Filing) -> (Family, Facet) {
-    let keys = filing.keys.into_iter().map(|key| BucketKey { flag: key.flag, segment: key.segment });
-    (Family::Set(filing.kind), Facet::new(Fingerprint(filing.suffix), keys.collect()))
+/// The facets of features: by the simhash under `keys`, and by the signature as `filing` says.
+pub(crate) fn facets(
+    features: &Features,
+    keys: Option<impl IntoIterator<Item = BucketKey>>,
+    filing: Option<&FilingScheme>,
+) -> Box<[(Family, Facet)]> {
+    let by_simhash = features.simhash.zip(keys);
+    let by_simhash = by_simhash.map(|(simhash, keys)| (Family::Simhash, Facet::new(simhash, keys)));
+    let by_sets = features.signature.as_ref().zip(filing);
+    let by_sets = by_sets.into_iter().flat_map(|(signature, filing)| filing.filings(signature)).map(of_sets);
+    // By way of the stack: a list that grows would be allocated twice.
+    let mut all = [by_simhash, None, None, None];
+    all[1..].iter_mut().zip(by_sets).for_each(|(place, facet)| *place = Some(facet));
+    let mut facets = Vec::with_capacity(all.iter().flatten().count());
+    facets.extend(all.into_iter().flatten());
+    facets.into_boxed_slice()
+}
+
+fn of_sets(filing: Filing<'_>) -> (Family, Facet) {
+    let keys = filing.keys().map(|BandKey { flag, segment }| BucketKey { flag, segment });
+    (Family::Set(filing.kind), Facet::new(Fingerprint(filing.suffix), keys))
 }

@@ -95,6 +95,11 @@ impl fmt::Display for BandSchemeError {
 
 impl std::error::Error for BandSchemeError {}
 
+/// Returns the low byte of each bin: a signature keeps no more.
+pub(crate) fn low_bytes<const BINS: usize>(bins: &Bins<BINS>) -> [u8; BINS] {
+    bins.values().map(|value| value as u8)
+}
+
 impl BandScheme<256> {
     /// Returns the scheme of long documents: 16 bands of 5 rows, flags 64 to 79, at most 16 bits.
     /// It finds .9981 of the pairs at J = .8.
@@ -201,19 +206,15 @@ impl<const BINS: usize> BandScheme<BINS> {
     /// Returns the keys of a set, one a band, ascending by flag.
     #[must_use]
     pub fn keys(&self, bins: &Bins<BINS>) -> Vec<BandKey> {
-        // A signature keeps no more than the low byte.
-        let bytes = bins.values().map(|value| value as u8);
-        self.keys_of(&bytes)
+        let bytes = low_bytes(bins);
+        (0..self.bands()).map(|band| self.key(&bytes, band)).collect()
     }
 
-    /// Returns [`keys`](Self::keys) from the low byte of each bin.
-    pub(crate) fn keys_of(&self, bytes: &[u8]) -> Vec<BandKey> {
-        let key = |band: u32| {
-            let hash = self.lines.bins(band).fold(0, |hash, bin| hash_words(hash, u64::from(bytes[bin])));
-            // Not a range from the first flag on: its end may be 256.
-            BandKey { flag: self.first_flag + band as u8, segment: (hash >> 32) as u32 }
-        };
-        (0..self.bands()).map(key).collect()
+    /// Returns the key of a band, from the [low byte](low_bytes) of each bin.
+    pub(crate) fn key(&self, bytes: &[u8], band: u32) -> BandKey {
+        let hash = self.lines.bins(band).fold(0, |hash, bin| hash_words(hash, u64::from(bytes[bin])));
+        // Not a range from the first flag on: its end may be 256.
+        BandKey { flag: self.first_flag + band as u8, segment: (hash >> 32) as u32 }
     }
 
     /// Returns the lowest bit of each of the 64 bins after those of the bands, the first bin's on

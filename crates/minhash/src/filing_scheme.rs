@@ -4,7 +4,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::filing::{Filing, SetKind};
+use crate::bands::low_bytes;
+use crate::filing::{Bands, Filing, SetKind};
 use crate::signature::BYTE_BINS;
 use crate::{BandKey, BandScheme, Bins, LONG_BINS, Signature, Similarity, hash_words};
 
@@ -184,27 +185,30 @@ impl FilingScheme {
     /// Returns the filings of the document of a signature: by its set, by its sketch or by both,
     /// else by its hash. Two documents meet if filings of one kind share a bucket and their
     /// suffixes are near.
-    #[must_use]
-    pub fn filings(&self, signature: &Signature) -> Vec<Filing> {
-        let Some((long, short)) = &self.bands else { return vec![by_hash(signature.hash_of_all())] };
-        let of_long = signature.first_bins().map(|(bytes, suffix)| Filing {
-            kind: SetKind::Long,
-            suffix,
-            keys: long.keys_of(bytes),
-        });
-        let of_short = signature.short_bins().map(|bins| Filing {
-            kind: SetKind::Short,
-            suffix: short.suffix(&bins),
-            keys: short.keys(&bins),
-        });
-        let of_whole = signature.hash().map(by_hash);
-        [of_long, of_short, of_whole].into_iter().flatten().collect()
+    pub fn filings<'a>(&'a self, signature: &'a Signature) -> impl Iterator<Item = Filing<'a>> {
+        let filings = match &self.bands {
+            None => [Some(by_hash(signature.hash_of_all())), None, None],
+            Some((long, short)) => {
+                let of_long = signature.first_bins().map(|(bytes, suffix)| Filing {
+                    kind: SetKind::Long,
+                    suffix,
+                    bands: Bands::Long(long, bytes),
+                });
+                let of_short = signature.short_bins().map(|bins| Filing {
+                    kind: SetKind::Short,
+                    suffix: short.suffix(&bins),
+                    bands: Bands::Short(short, low_bytes(&bins)),
+                });
+                [of_long, of_short, signature.hash().map(by_hash)]
+            }
+        };
+        filings.into_iter().flatten()
     }
 }
 
-fn by_hash(hash: u64) -> Filing {
+fn by_hash(hash: u64) -> Filing<'static> {
     let key = BandKey { flag: WHOLE_FLAG, segment: (hash >> 32) as u32 };
-    Filing { kind: SetKind::Whole, suffix: hash, keys: vec![key] }
+    Filing { kind: SetKind::Whole, suffix: hash, bands: Bands::Whole(key) }
 }
 
 impl Signature {

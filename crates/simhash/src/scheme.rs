@@ -219,7 +219,7 @@ impl TableScheme {
     /// Returns the fingerprint together with its buckets.
     #[must_use]
     pub fn facet(&self, fingerprint: Fingerprint) -> Facet {
-        Facet::new(fingerprint, self.keys(fingerprint).collect())
+        Facet::new(fingerprint, self.keys(fingerprint))
     }
 
     /// Checks that this scheme writes such a row key.

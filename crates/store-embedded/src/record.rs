@@ -1,8 +1,8 @@
 //! The bytes of one change: a document, or a removal. Drawn in `schema/embedded.md`.
 
 use index::{
-    Document, DocumentId, Error, ErrorKind, Family, Features, Result, Sketch, SketchKind, Source,
-    StoredDocument, Timestamp,
+    Document, DocumentId, Error, ErrorKind, Features, Result, Sketch, SketchKind, Source, StoredDocument,
+    Timestamp,
 };
 use minhash::Signature;
 use simhash::{BucketKey, Fingerprint};
@@ -176,8 +176,7 @@ fn put_head(bytes: &mut Vec<u8>, what: u8, sketch: &Sketch) {
 /// Appends the keys of the simhash, if listed, and the signature, if there is one.
 fn put_features(bytes: &mut Vec<u8>, sketch: &Sketch, flags: u8) -> Result<()> {
     if flags & LISTED != 0 {
-        let by_simhash = sketch.facets().iter().find(|(family, _)| *family == Family::Simhash);
-        let keys = by_simhash.map_or(&[][..], |(_, facet)| facet.keys());
+        let keys = sketch.simhash_keys();
         let len = u8::try_from(keys.len()).map_err(|_| {
             Error::invalid(format!(
                 "a sketch has {} keys, at most {MAX_LISTED_KEYS} can be stored",

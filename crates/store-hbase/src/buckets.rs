@@ -130,11 +130,6 @@ impl Buckets {
     }
 }
 
-/// Returns the facet by which `family` files a sketch.
-pub(super) fn facet_of(sketch: &Sketch, family: Family) -> Option<&Facet> {
-    sketch.facets().iter().find(|(of, _)| *of == family).map(|(_, facet)| facet)
-}
-
 /// Returns true if `row` is one of the rows of `sketch`.
 pub(super) fn is_filed(sketch: &Sketch, row: RowKey) -> bool {
     let has = |facet: &Facet| {

@@ -14,7 +14,7 @@ pub(crate) use self::text::{
     text_qualifier,
 };
 use self::text::{digest_word, parse_digest};
-use index::{DocumentId, Error, Family, Features, MAX_SKETCH_KEYS, Result, Sketch, SketchKind, Source};
+use index::{DocumentId, Error, Features, MAX_SKETCH_KEYS, Result, Sketch, SketchKind, Source};
 
 /// The family of the index table, with a cell for each document that is filed in a row.
 pub(crate) const INDEX_FAMILY: u8 = b'f';
@@ -156,9 +156,7 @@ fn more_words(sketch: &Sketch, text: Option<u64>, source: Option<&Source>, kind:
     let mut words = String::new();
     if !kind.follows(sketch) {
         // The keys of the signature follow from the signature.
-        let by_simhash = sketch.facets().iter().filter(|(family, _)| *family == Family::Simhash);
-        let keys = by_simhash.flat_map(|(_, facet)| facet.keys());
-        let keys = keys.map(|key| format!("{:02x}:{:08x}", key.flag, key.segment));
+        let keys = sketch.simhash_keys().iter().map(|key| format!("{:02x}:{:08x}", key.flag, key.segment));
         words = format!(" keys={}", keys.collect::<Vec<_>>().join(","));
     }
     if let Some(signature) = sketch.signature() {

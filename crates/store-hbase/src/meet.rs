@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use index::backend::claims::{Claim, State};
-use index::{DocumentId, Family, Glance, Nearness, Result, Rule, Sketch, Timestamp};
+use index::{DocumentId, Glance, Nearness, Result, Rule, Sketch, Timestamp};
 use minhash::Similarity;
 use simhash::RowKey;
 
@@ -78,7 +78,7 @@ impl Ghosts {
         // follow from the fingerprint.
         let claimed = stored.claim.as_ref().filter(|claim| claim.timestamp == *timestamp);
         let claimed = claimed.map(|claim| claim.sketch.clone());
-        let by_scheme = (candidate.family == Family::Simhash).then(|| access.kind.sketch(row.fingerprint));
+        let by_scheme = access.kind.sketch_of_row(*row);
         let version = claimed.into_iter().chain(by_scheme).find(|sketch| is_filed(sketch, *row));
         let others = version.iter().flat_map(Sketch::rows).filter(|row| is_ghost(*row, stored));
         self.0.extend(others.chain([*row]).map(|row| (id.clone(), *timestamp, row)));

@@ -16,14 +16,13 @@ use std::hash::{BuildHasher, RandomState};
 
 use index::backend::nearest::Nearest;
 use index::{
-    DocumentId, Error, ErrorKind, Family, Glance, Match, NearDocuments, Nearness, Neighbours, Result, Rule,
-    Sketch,
+    DocumentId, Error, ErrorKind, Glance, Match, NearDocuments, Nearness, Neighbours, Result, Rule, Sketch,
 };
 use simhash::BucketKey;
 use tables::Cost;
 
 use super::access::Access;
-use super::buckets::{Buckets, Candidate, Reach, facet_of};
+use super::buckets::{Buckets, Candidate, Reach};
 use super::documents;
 use super::layout::Record;
 
@@ -128,7 +127,7 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the bucket in which a document counts if it shares several with the query.
-    fn first_shared(&self, sketch: &Sketch) -> Option<(Family, BucketKey)> {
+    fn first_shared(&self, sketch: &Sketch) -> Option<BucketKey> {
         self.rule.first_shared(self.query, sketch)
     }
 
@@ -144,10 +143,10 @@ impl<'a> Search<'a> {
         // The cells of a sketch have the timestamp of its record. A cell with another timestamp
         // belongs to an earlier or later sketch, even if its row ends with the same bits.
         let &Candidate { family, row, timestamp, .. } = candidate;
-        let facet = facet_of(sketch, family);
+        let facet = sketch.facet(family);
         let is_of_record = record.timestamp == timestamp
             && facet.is_some_and(|facet| facet.fingerprint() == row.fingerprint);
-        if is_of_record && shared != Some((family, row.bucket())) || self.moving.contains(&candidate.id) {
+        if is_of_record && shared != Some(row.bucket()) || self.moving.contains(&candidate.id) {
             return;
         }
         let is_first = |counted: &mut HashSet<u64>| counted.insert(hasher.hash_one(&candidate.id));

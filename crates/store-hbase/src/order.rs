@@ -65,7 +65,7 @@ impl<'a> Versions<'a> {
     fn near(&self, sketch: &Sketch, rule: &Rule, places: &mut Vec<usize>) {
         let mut numbers = Vec::new();
         for (family, facet) in sketch.facets() {
-            self.tables.near(std::slice::from_ref(facet), rule.within(*family), &mut |hit| {
+            self.tables.near(&[facet], rule.within(*family), &mut |hit| {
                 numbers.extend_from_slice(hit.numbers);
             });
         }

@@ -119,7 +119,7 @@ enum Form<'a> {
 impl<'a> Form<'a> {
     fn of(sketch: &'a Sketch) -> Self {
         match (sketch.features(), sketch.facets()) {
-            (Features { simhash: Some(simhash), signature: None, .. }, [(Family::Simhash, facet)]) => {
+            (Features { simhash: Some(simhash), signature: None, .. }, [(_, facet)]) => {
                 Self::Simhash(*simhash, facet.keys())
             }
             _ => Self::Signed,

@@ -121,6 +121,7 @@ fn queries_per_second(
     wanted: &[Option<u64>],
     batch_len: usize,
 ) -> f64 {
+    let queries: Vec<&Facet> = queries.iter().collect();
     median((0..ROUNDS).map(|_| {
         let (start, wall) = (Stopwatch::start(), Instant::now());
         let mut n_done = 0;
@@ -161,7 +162,7 @@ fn insert_if_new(tables: &mut BucketTables, scheme: &TableScheme, corpus: &Corpu
     for (&bits, number) in stream.iter().zip(n as u64..) {
         let sketch = scheme.facet(Fingerprint(bits));
         let mut is_new = true;
-        tables.near(std::slice::from_ref(&sketch), NEAR, &mut |_| is_new = false);
+        tables.near(&[&sketch], NEAR, &mut |_| is_new = false);
         if is_new {
             let start = Instant::now();
             tables.insert(&sketch, number);

@@ -139,7 +139,7 @@ impl Tables for BucketTables {
         true
     }
 
-    fn near(&self, queries: &[Facet], max_distance: Distance, visit: &mut dyn FnMut(Hit<'_>)) -> Cost {
+    fn near(&self, queries: &[&Facet], max_distance: Distance, visit: &mut dyn FnMut(Hit<'_>)) -> Cost {
         let mut round = Round::default();
         let mut cost = Cost::default();
         for (n, queries) in queries.chunks(QUERIES_PER_ROUND).enumerate() {
@@ -184,7 +184,7 @@ struct Round<'a> {
 impl<'a> Round<'a> {
     /// Leaves in `found` each stored sketch once for each query that finds it. Returns the number
     /// of comparisons.
-    fn search(&mut self, tables: &'a BucketTables, queries: &[Facet], max_distance: Distance) -> u64 {
+    fn search(&mut self, tables: &'a BucketTables, queries: &[&Facet], max_distance: Distance) -> u64 {
         self.probes.clear();
         self.candidates.clear();
         self.found.clear();
@@ -239,10 +239,7 @@ mod tests {
     #[test]
     fn a_sketch_with_the_hash_of_another_is_not_taken_for_it() {
         let sketch = |bits, segments: &[u32]| {
-            Facet::new(
-                Fingerprint(bits),
-                segments.iter().map(|&segment| BucketKey { flag: 1, segment }).collect(),
-            )
+            Facet::new(Fingerprint(bits), segments.iter().map(|&segment| BucketKey { flag: 1, segment }))
         };
         let stored = sketch(5, &[1, 2]);
         let mut tables = BucketTables::new();

@@ -37,7 +37,7 @@ impl Tables for NaiveTables {
         removed
     }
 
-    fn near(&self, queries: &[Facet], max_distance: Distance, visit: &mut dyn FnMut(Hit<'_>)) -> Cost {
+    fn near(&self, queries: &[&Facet], max_distance: Distance, visit: &mut dyn FnMut(Hit<'_>)) -> Cost {
         let mut cost = Cost::default();
         for (query, sketch) in queries.iter().enumerate() {
             cost.n_buckets += sketch.keys().len() as u64;
@@ -66,7 +66,8 @@ impl Tables for NaiveTables {
     fn heap_bytes(&self) -> usize {
         let element_bytes = size_of::<Facet>() + size_of::<BTreeSet<u64>>();
         let owned = |(sketch, numbers): (&Facet, &BTreeSet<u64>)| {
-            size_of_val(sketch.keys()) + btree_bytes(numbers.len(), size_of::<u64>())
+            let keys = Some(sketch.keys()).filter(|keys| keys.len() > Facet::FEW_KEYS);
+            keys.map_or(0, size_of_val) + btree_bytes(numbers.len(), size_of::<u64>())
         };
         btree_bytes(self.postings.len(), element_bytes) + self.postings.iter().map(owned).sum::<usize>()
     }

@@ -53,7 +53,7 @@ pub trait Tables: Send + Sync {
     /// hits of one query in no particular order. Thousands of numbers under one sketch come in
     /// pieces, one call after another and ascending: a layout need not hold them in a row. No
     /// number comes twice.
-    fn near(&self, queries: &[Facet], max_distance: Distance, visit: &mut dyn FnMut(Hit<'_>)) -> Cost;
+    fn near(&self, queries: &[&Facet], max_distance: Distance, visit: &mut dyn FnMut(Hit<'_>)) -> Cost;
 
     /// The number of postings; a number filed under two sketches counts twice.
     fn n_postings(&self) -> usize;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use index::{Family, Result, Rule, SketchKind};
+use index::{Result, Rule, SketchKind};
 
 use super::Groups;
 use super::crowds::Crowds;
@@ -16,8 +16,8 @@ const TILE: usize = 16;
 
 /// The groups of a corpus under their buckets.
 pub(super) struct Buckets {
-    /// In the order of [`Family::ALL`].
-    families: [Filed; Family::ALL.len()],
+    /// For each family of the kind, ascending.
+    families: Vec<Filed>,
     /// For each group: true if one of its buckets is a crowd; empty if there is no crowd.
     is_crowded: Vec<bool>,
 }
@@ -37,15 +37,12 @@ pub(super) struct Filed {
 
 impl Buckets {
     pub(super) fn new(groups: &Groups<'_>, kind: &SketchKind, rule: &Rule, crowd_min: usize) -> Self {
-        let mut families: [Filed; Family::ALL.len()] = Default::default();
-        for (filed, family) in families.iter_mut().zip(Family::ALL) {
-            filed.n_bits_max = rule.within(family).as_bits();
-        }
+        let filed = |family| Filed { n_bits_max: rule.within(family).as_bits(), ..Filed::default() };
+        let mut families: Vec<Filed> = kind.families().map(filed).collect();
         for group in 0..groups.len() {
             let sketch = kind.sketch(groups.features(group).clone());
-            for (family, facet) in sketch.facets() {
-                let Some(at) = Family::ALL.iter().position(|known| known == family) else { continue };
-                let filed = &mut families[at];
+            for (family, filed) in kind.families().zip(&mut families) {
+                let Some(facet) = sketch.facet(family) else { continue };
                 filed.groups.push(group as u32);
                 filed.suffixes.push(facet.fingerprint().0);
                 filed.segments.extend(facet.keys().iter().map(|key| key.segment));

@@ -149,9 +149,9 @@ pub fn nearest(
 
 /// The simhashes of queries, where they decide alone: then a document's nearness is known without
 /// reading the document.
-fn by_simhash(queries: &[Sketch], rule: &Rule) -> Option<Vec<Facet>> {
-    let decides = |query: &Sketch| match query.facets() {
-        [(Family::Simhash, facet)] => Some(facet.clone()),
+fn by_simhash<'a>(queries: &'a [Sketch], rule: &Rule) -> Option<Vec<&'a Facet>> {
+    let decides = |query: &'a Sketch| match query.facets() {
+        [(Family::Simhash, facet)] => Some(facet),
         _ => None,
     };
     if rule.min_similarity.is_some() { None } else { queries.iter().map(decides).collect() }
@@ -159,7 +159,7 @@ fn by_simhash(queries: &[Sketch], rule: &Rule) -> Option<Vec<Facet>> {
 
 fn by_distance(
     tables: &dyn Tables,
-    queries: &[Facet],
+    queries: &[&Facet],
     rule: &Rule,
     limit: usize,
     live: &Live,
@@ -251,11 +251,10 @@ impl Candidates {
         counts: &dyn Fn(u64) -> bool,
     ) {
         for family in Family::ALL {
-            let facet_of = |query: &Sketch| query.facets().iter().find(|(of, _)| *of == family).cloned();
-            let (places, facets): (Vec<usize>, Vec<Facet>) = queries
+            let (places, facets): (Vec<usize>, Vec<&Facet>) = queries
                 .iter()
                 .enumerate()
-                .filter_map(|(place, query)| facet_of(query).map(|(_, facet)| (place, facet)))
+                .filter_map(|(place, query)| Some((place, query.facet(family)?)))
                 .unzip();
             let cost = tables.near(&facets, rule.within(family), &mut |hit| {
                 let numbers = hit.numbers.iter().copied().filter(|&number| counts(number));

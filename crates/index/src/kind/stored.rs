@@ -28,7 +28,7 @@ impl StoredKind {
     pub(crate) fn of(kind: &SketchKind) -> Option<Self> {
         let stored =
             |table: &Table| StoredTable { flag: table.flag(), mask: format!("{:016x}", table.mask()) };
-        kind.scheme.as_ref().map(|scheme| Self {
+        kind.scheme().map(|scheme| Self {
             name: scheme.name().to_owned(),
             max_distance: scheme.max_distance().as_bits(),
             tables: scheme.tables().iter().map(stored).collect(),

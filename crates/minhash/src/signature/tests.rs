@@ -64,7 +64,7 @@ fn numbers_are_kept_and_change_nothing_else() {
         assert_eq!(with.clone().with_numbers(8), a.clone().with_numbers(8));
         assert_eq!(Signature::decode(with.as_bytes()), Ok(with.clone()));
         let scheme = FilingScheme::default();
-        assert_eq!(scheme.filings(&with), scheme.filings(a));
+        assert!(scheme.filings(&with).eq(scheme.filings(a)));
         for b in &kinds {
             let expected = Signature::compare(a, b);
             assert_eq!(Signature::compare(&with, b), expected, "{a:?} {b:?}");

@@ -9,7 +9,7 @@ pub(super) fn answers(ram: &Ram) -> Vec<(u64, Distance, Vec<u64>)> {
     let mut answers = Vec::new();
     for n in 0..600 {
         let facets = document(n).sketch.into_facets();
-        ram.tables.near(&[facets[0].1.clone()], apart(3), &mut |hit| {
+        ram.tables.near(&[&facets[0].1], apart(3), &mut |hit| {
             answers.push((n, hit.distance, hit.numbers.to_vec()));
         });
     }

@@ -13,7 +13,8 @@ type Answer = (usize, Fingerprint, Distance, Vec<u64>);
 /// Returns the hits of a call, sorted; checks that queries come in their order.
 fn near(tables: &dyn Tables, queries: &[Facet], max_distance: Distance) -> (Vec<Answer>, Cost) {
     let mut answers: Vec<Answer> = Vec::new();
-    let cost = tables.near(queries, max_distance, &mut |hit| {
+    let queries: Vec<&Facet> = queries.iter().collect();
+    let cost = tables.near(&queries, max_distance, &mut |hit| {
         assert!(!hit.numbers.is_empty());
         assert!(answers.last().is_none_or(|(query, ..)| *query <= hit.query));
         answers.push((hit.query, hit.fingerprint, hit.distance, hit.numbers.to_vec()));
