@@ -14,8 +14,8 @@ use prost::Message;
 use tokio::time;
 
 pub use self::batch::{CheckAndMutate, Checked, Get, Mutation};
-pub(crate) use self::retry::{Failed, Retry};
 pub use self::retry::Watch;
+pub(crate) use self::retry::{Failed, Retry};
 pub(crate) use self::scan::pieces;
 pub use self::scan::{Scan, Scanner};
 use crate::bounds::{REGISTRY_LEN_MAX, SCHEMA_LEN_MAX};
