@@ -6,6 +6,6 @@ mod recipe;
 mod store;
 
 #[cfg(feature = "input")]
-pub use input::{FileArgs, IdArgs, RecordArgs, TextlessArgs, digits};
+pub use input::{FileArgs, IdArgs, PageArgs, RecordArgs, TextlessArgs, digits, page_text};
 pub use recipe::{DictionaryFileError, Fold, RecipeArgs, TermArgs};
 pub use store::{BuiltArgs, ClockArgs, PlaceArgs, StoreArgs, UriParser, check_uri, parse_similarity};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use corpus::FieldPath;
-use program::flags::{RecipeArgs, RecordArgs, StoreArgs};
+use program::flags::{PageArgs, RecipeArgs, RecordArgs, StoreArgs};
 
 use super::{SourceArgs, WorkArgs};
 use crate::output::ResultsFormat;
@@ -54,6 +54,8 @@ pub(crate) struct CollectArgs {
     pub(crate) once: bool,
     #[command(flatten)]
     pub(crate) records: RecordArgs,
+    #[command(flatten)]
+    pub(crate) pages: PageArgs,
     #[command(flatten)]
     pub(crate) work: WorkArgs,
     #[command(flatten)]

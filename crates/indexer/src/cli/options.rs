@@ -185,6 +185,7 @@ impl CollectArgs {
             delete,
             once,
             records,
+            pages,
             work,
             source,
             store,
@@ -201,7 +202,7 @@ impl CollectArgs {
             once,
             n_threads: work.threads,
             quiet: work.quiet,
-            records: records.options(),
+            records: pages.options(records),
             source: source.options(),
             store: store_options(&store, &recipe)?,
         })
@@ -235,8 +236,8 @@ impl CountingArgs {
 
 impl InputArgs {
     fn job(self, source: Option<SourceArgs>) -> anyhow::Result<JobOptions> {
-        let Self { files, records, run } = self;
-        run.job(|ids| files.options(records, ids), source)
+        let Self { files, records, pages, run } = self;
+        run.job(|ids| files.options(pages.options(records), ids), source)
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, value_parser};
 use corpus::FieldPath;
 use index::Source;
-use program::flags::{FileArgs, IdArgs, RecordArgs};
+use program::flags::{FileArgs, IdArgs, PageArgs, RecordArgs};
 
 use super::values::path_for;
 use crate::output::Role;
@@ -18,6 +18,8 @@ pub(crate) struct InputArgs {
     pub(crate) files: FileArgs,
     #[command(flatten)]
     pub(crate) records: RecordArgs,
+    #[command(flatten)]
+    pub(crate) pages: PageArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
