@@ -225,7 +225,7 @@ impl<R: BufRead> Warc<R> {
     /// Skips the line ends after a record. Returns true if there are two, or at least another
     /// record or the end of the file follows. A failure to read is kept for the next record.
     fn is_at_record_end(&mut self) -> bool {
-        let mut n_feeds = 0;
+        let (mut n_feeds, mut skipped) = (0, Vec::new());
         loop {
             let available = match self.reader.peek(MAGIC.len()) {
                 Ok(available) => available,
@@ -236,7 +236,15 @@ impl<R: BufRead> Warc<R> {
             };
             let n_blank = available.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
             if n_blank == 0 {
-                return n_feeds >= 2 || available.is_empty() || available == MAGIC;
+                let is_end = n_feeds >= 2 || available.is_empty() || available == MAGIC;
+                // What follows may be the rest of the next record's first line.
+                if !is_end {
+                    self.reader.take_back(&skipped);
+                }
+                return is_end;
+            }
+            if skipped.len() < HEADER_BYTES_MAX {
+                skipped.extend_from_slice(&available[..n_blank]);
             }
             n_feeds += memchr::memchr_iter(b'\n', &available[..n_blank]).count();
             self.reader.consume(n_blank);

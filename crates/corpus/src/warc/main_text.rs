@@ -16,11 +16,20 @@ use super::super::internal_error::caught;
 /// none: a list, a shop.
 const MAIN_BYTES_MIN: usize = 100;
 
+/// Number of characters at which a main text is enough. With fewer, the library looks again among
+/// what it took for navigation; by its own default of 500 it then took a sidebar for a short text.
+const ENOUGH_CHARACTERS: usize = 250;
+
 /// Returns the main text of a page, without its title; `None` if none is found.
 pub(super) fn of(html: &str, budget: &Budget) -> Result<Option<String>, OverBudget> {
     let Some(simple) = simple::page(html, budget)? else { return Ok(None) };
     let found = || {
-        let config = Config { disable_json_ld: true, text_mode: TextMode::Formatted, ..Config::default() };
+        let config = Config {
+            char_threshold: ENOUGH_CHARACTERS,
+            disable_json_ld: true,
+            text_mode: TextMode::Formatted,
+            ..Config::default()
+        };
         let article = Readability::new(simple, None, Some(config)).ok()?.parse().ok()?;
         let text = article.text_content.trim();
         (text.len() >= MAIN_BYTES_MIN).then(|| text.to_owned())
