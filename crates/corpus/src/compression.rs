@@ -2,6 +2,7 @@
 //! members.
 
 mod members;
+mod zstandard;
 
 use std::io::{self, BufReader, Cursor, Read};
 use std::sync::Arc;
@@ -17,7 +18,6 @@ pub(crate) const READ_BUFFER_BYTES: usize = 64 << 10;
 const HEAD_BYTES: usize = 10;
 
 const GZIP_MAGIC: &[u8] = b"\x1f\x8b";
-const ZSTD_MAGIC: &[u8] = b"\x28\xb5\x2f\xfd";
 /// A digit follows, then one of [`BZIP2_NEXT`], the beginning of a block or the end of the stream:
 /// `BZh` alone may begin a text.
 const BZIP2_MAGIC: &[u8] = b"BZh";
@@ -34,12 +34,12 @@ pub(super) struct Opened {
 pub(super) fn open(mut raw: impl Read + Send + 'static) -> io::Result<Opened> {
     let head = head(&mut raw)?;
     let is_packed = is_packed(&head);
-    let (gzip, zstd, bzip2) = (head.starts_with(GZIP_MAGIC), head.starts_with(ZSTD_MAGIC), is_bzip2(&head));
+    let (gzip, zstd, bzip2) = (head.starts_with(GZIP_MAGIC), zstandard::is_frame(&head), is_bzip2(&head));
     let raw = Cursor::new(head).chain(raw);
     let content: Box<dyn Read + Send> = if gzip {
         Box::new(Members::new(BufReader::with_capacity(READ_BUFFER_BYTES, raw)))
     } else if zstd {
-        Box::new(zstd::Decoder::new(raw)?)
+        zstandard::open(raw)?
     } else if bzip2 {
         Box::new(MultiBzDecoder::new(raw))
     } else {
@@ -50,7 +50,7 @@ pub(super) fn open(mut raw: impl Read + Send + 'static) -> io::Result<Opened> {
 
 /// Returns true if `head` begins content of a known compression.
 pub(super) fn is_packed(head: &[u8]) -> bool {
-    head.starts_with(GZIP_MAGIC) || head.starts_with(ZSTD_MAGIC) || is_bzip2(head)
+    head.starts_with(GZIP_MAGIC) || zstandard::is_frame(head) || is_bzip2(head)
 }
 
 /// Reads the first bytes; a pipe may deliver them one at a time.
@@ -141,7 +141,7 @@ mod tests {
                 damaged[place] ^= 0x10;
                 // Zstandard has a checksum only on request; the others always have one.
                 if let Ok(read) = read(damaged)
-                    && whole[..4] != *ZSTD_MAGIC
+                    && !zstandard::is_frame(&whole)
                 {
                     assert_eq!(read, text, "{place}");
                 }

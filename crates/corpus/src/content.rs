@@ -25,6 +25,7 @@ pub(super) enum Content {
 
 const PACKED_TWICE: Content = Content::Foreign("packed twice");
 const PACKED_PARQUET: Content = Content::Foreign("Parquet that was packed once more");
+const ARC: Content = Content::Foreign("ARC");
 const BINARY: Content = Content::Foreign("binary, or UTF-16 without a byte order mark");
 
 /// Beginnings of content that is not text: a control character is in each of them, or follows.
@@ -65,6 +66,8 @@ impl Content {
         };
         if is_warc(head) {
             Some(Self::Known(Format::Warc))
+        } else if is_arc(head) {
+            Some(ARC)
         } else if is_html(head) {
             Some(Self::Known(Format::Html))
         } else if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
@@ -122,6 +125,7 @@ impl fmt::Display for Content {
             &PACKED_PARQUET => {
                 f.write_str("is Parquet that was packed once more, and is read in parts; unpack it")
             }
+            &ARC => f.write_str("is ARC, which is not read; `warcio recompress` makes WARC of it"),
             Self::Foreign(what) => {
                 write!(f, "is {what}, and cannot be read; write what is in it as text or JSON Lines first")
             }
@@ -141,6 +145,17 @@ fn is_warc(head: &[u8]) -> bool {
     version.first().is_some_and(u8::is_ascii_digit) && contains(head, b"\nwarc-type:")
 }
 
+/// Returns true for the line before a record of ARC: an address, one of the internet, a time of 14
+/// digits, a type and a length.
+fn is_arc(head: &[u8]) -> bool {
+    let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_end();
+    let words: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
+    let [address, .., _, time, media, len] = words[..] else { return false };
+    let is_number = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_digit);
+    let is_media = media.contains(&b'/') || media.starts_with(b"no-type");
+    address.contains(&b':') && time.len() == 14 && is_number(time) && is_media && is_number(len)
+}
+
 fn is_html(head: &[u8]) -> bool {
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let begins = |start: &[u8]| text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
@@ -153,6 +168,17 @@ fn is_html(head: &[u8]) -> bool {
 /// Returns true if `part` occurs in `head`, ignoring ASCII case.
 fn contains(head: &[u8], part: &[u8]) -> bool {
     head.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part))
+}
+
+/// Returns what `bytes` plainly are that is no text; `None` if they may be one.
+pub(super) fn foreign(bytes: &[u8]) -> Option<&'static str> {
+    let head = &bytes[..bytes.len().min(HEAD_BYTES)];
+    match Content::of(head)? {
+        PACKED_TWICE => Some("packed"),
+        Content::Foreign(what) => Some(what),
+        Content::Known(Format::Parquet) => Some("Parquet"),
+        Content::Known(_) | Content::Utf16 => None,
+    }
 }
 
 /// Returns the unpacked content of `raw`. The first read fails if the content plainly is not of
@@ -226,6 +252,10 @@ mod tests {
         for (head, expected) in [
             (WARC, Some(Content::Known(Format::Warc))),
             (b"WARC/1.0 is a format of the web", None),
+            (b"filedesc://t.arc 0.0.0.0 20080430204825 text/plain 74\n1 0 Test\n", Some(ARC)),
+            (b"http://a/b c 192.0.2.1 20080430204825 text/html 205\nHTTP/1.1 200 OK\n", Some(ARC)),
+            (b"dns:a 192.0.2.1 20080430204825 no-type 205\r\n", Some(ARC)),
+            (b"filedesc://t.arc is how it begins\n", None),
             (b"PAR1\x15\x04", Some(Content::Known(Format::Parquet))),
             (b"PAR1,PAR2,PAR3\n", None),
             (b"\xef\xbb\xbf\n<!DOCTYPE html>", Some(Content::Known(Format::Html))),

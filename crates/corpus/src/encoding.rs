@@ -3,35 +3,110 @@
 use std::borrow::Cow;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::Encoding;
+use encoding_rs::{Encoding, ISO_2022_JP, REPLACEMENT, UTF_8, WINDOWS_1252};
+
+/// Least number of characters beyond ASCII for each character that cannot be decoded, for a text to
+/// be in an encoding all the same: a byte that does not fit then costs itself.
+const READ_FOR_EACH_LOST: usize = 10;
+
+/// Maximum share of lost characters in a text, one in so many. Up to [`LOST_MAX`] are never too
+/// many.
+const ONE_LOST_IN: usize = 20;
+const LOST_MAX: usize = 2;
+
+const LOST: char = char::REPLACEMENT_CHARACTER;
 
 /// Decodes by the byte order mark, else as UTF-8 if valid, else by the most likely encoding;
 /// GB18030 is among the candidates.
 ///
 /// The error is the reason shown to the user.
 pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, String> {
+    let text = decode_declared(bytes, &[])?;
+    check_legible(&text)?;
+    Ok(text)
+}
+
+/// Refuses a text of which too much was lost where it was decoded, here or before.
+pub(super) fn check_legible(text: &str) -> Result<(), String> {
+    let n_lost = count_lost(text);
+    if n_lost <= LOST_MAX {
+        return Ok(());
+    }
+    let n = text.chars().filter(|c| !c.is_whitespace()).count();
+    if n_lost * ONE_LOST_IN <= n {
+        return Ok(());
+    }
+    Err(format!(
+        "no text: {n_lost} of its {n} characters are U+FFFD, which stands for what could not be decoded"
+    ))
+}
+
+/// Decodes by the byte order mark, else as UTF-8 if valid or all but valid, else by the first
+/// encoding of `declared` that fits, else by the most likely one. The bytes decide between two that
+/// fit.
+pub(super) fn decode_declared<'a>(
+    bytes: &'a [u8],
+    declared: &[&'static Encoding],
+) -> Result<Cow<'a, str>, String> {
     if let Some((encoding, mark_len)) = Encoding::for_bom(bytes) {
         return Ok(encoding.decode_without_bom_handling(&bytes[mark_len..]).0);
+    }
+    let declared: Vec<_> = declared.iter().copied().filter(|encoding| *encoding != REPLACEMENT).collect();
+    let whole = |encoding: &'static Encoding| {
+        let (text, has_errors) = encoding.decode_without_bom_handling(bytes);
+        (!has_errors).then_some(text)
+    };
+    // What is valid in these is valid in UTF-8 too, but each has a byte that a text in UTF-8 has not.
+    let is_beyond_ascii = |encoding: &'static Encoding| match encoding {
+        encoding if encoding == ISO_2022_JP => bytes.contains(&0x1b),
+        encoding => !encoding.is_ascii_compatible() && bytes.contains(&0),
+    };
+    let mut beyond_ascii = declared.iter().copied().filter(|encoding| is_beyond_ascii(encoding));
+    if let Some(text) = beyond_ascii.find_map(whole) {
+        return Ok(text);
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Ok(Cow::Borrowed(text));
     }
-    if bytes.contains(&0) {
+    if declared.is_empty() && bytes.contains(&0) {
         return Err("no text: zero bytes, and no UTF-8 (UTF-16 needs a byte order mark)".to_owned());
+    }
+    let declared: Vec<_> = declared.into_iter().filter(|e| e.is_ascii_compatible() && *e != UTF_8).collect();
+    if let Some(text) = nearly(UTF_8, bytes) {
+        return Ok(text);
     }
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(bytes, true);
-    let encoding = detector.guess(None, Utf8Detection::Allow);
-    let (text, has_errors) = encoding.decode_without_bom_handling(bytes);
-    if has_errors {
-        return Err(format!("the encoding cannot be told: not UTF-8, and not quite {}", encoding.name()));
+    let guess = detector.guess(None, Utf8Detection::Allow);
+    let mut fitting: Vec<_> =
+        declared.iter().filter_map(|encoding| Some((*encoding, whole(encoding)?))).collect();
+    // Every byte fits the single-byte encodings, and the Western one is what servers name unasked.
+    fitting.sort_by_key(|(encoding, _)| (*encoding != guess, *encoding == WINDOWS_1252));
+    if let Some((_, text)) = fitting.into_iter().next() {
+        return Ok(text);
     }
-    Ok(text)
+    if let Some(text) = declared.iter().find_map(|encoding| nearly(encoding, bytes)) {
+        return Ok(text);
+    }
+    whole(guess)
+        .ok_or_else(|| format!("the encoding cannot be told: not UTF-8, and not quite {}", guess.name()))
+}
+
+/// Decodes a text that is all but valid.
+fn nearly<'a>(encoding: &'static Encoding, bytes: &'a [u8]) -> Option<Cow<'a, str>> {
+    let (text, _) = encoding.decode_without_bom_handling(bytes);
+    let n_lost = count_lost(&text);
+    let n_read = text.chars().filter(|c| !c.is_ascii()).count() - n_lost;
+    (n_lost * READ_FOR_EACH_LOST <= n_read).then_some(text)
+}
+
+fn count_lost(text: &str) -> usize {
+    text.matches(LOST).count()
 }
 
 #[cfg(test)]
 mod tests {
-    use encoding_rs::{BIG5, EUC_JP, GB18030, SHIFT_JIS, UTF_8, WINDOWS_1252};
+    use encoding_rs::{BIG5, EUC_JP, GB18030, GBK, SHIFT_JIS, UTF_16LE, WINDOWS_1251};
 
     use super::*;
 
@@ -67,6 +142,55 @@ mod tests {
         for bytes in [&big_endian, &little_endian, text.as_bytes()] {
             assert_eq!(decode(bytes).unwrap(), CHINESE);
         }
+    }
+
+    #[test]
+    fn where_declarations_disagree_the_bytes_decide() {
+        let russian = "Городской музей открыл выставку старинных часов и музыкальных шкатулок.";
+        let western =
+            "Die Fähre über den Fluß fährt künftig öfter, und größere Schiffe dürfen wieder anlegen.";
+        let japanese = "地下鉄七号線の延伸区間で、きょうから試運転が始まりました。";
+        let utf_16: Vec<u8> =
+            "<p>text".encode_utf16().flat_map(|unit| [unit as u8, (unit >> 8) as u8]).collect();
+        let encode = |encoding: &'static Encoding, text| encoding.encode(text).0.into_owned();
+        for (bytes, declared, expected) in [
+            (encode(WINDOWS_1251, russian), &[UTF_8, WINDOWS_1251][..], russian),
+            (encode(WINDOWS_1251, russian), &[WINDOWS_1252, WINDOWS_1251], russian),
+            (encode(WINDOWS_1251, russian), &[UTF_8], russian),
+            (encode(WINDOWS_1251, russian), &[UTF_8, REPLACEMENT], russian),
+            (encode(WINDOWS_1252, western), &[WINDOWS_1252, UTF_8], western),
+            (encode(WINDOWS_1252, western), &[UTF_8], western),
+            (encode(GBK, CHINESE), &[WINDOWS_1252, GBK], CHINESE),
+            (encode(ISO_2022_JP, japanese), &[ISO_2022_JP], japanese),
+            (encode(ISO_2022_JP, japanese), &[UTF_8, ISO_2022_JP], japanese),
+            (CHINESE.as_bytes().to_vec(), &[GBK, WINDOWS_1252], CHINESE),
+            (CHINESE.as_bytes().to_vec(), &[UTF_16LE, ISO_2022_JP], CHINESE),
+            (utf_16, &[UTF_16LE], "<p>text"),
+        ] {
+            let names: Vec<_> = declared.iter().map(|encoding| encoding.name()).collect();
+            assert_eq!(decode_declared(&bytes, declared).unwrap(), expected, "{names:?}");
+        }
+    }
+
+    #[test]
+    fn a_byte_that_does_not_fit_costs_itself() {
+        let cut = &CHINESE.as_bytes()[..CHINESE.len() - 1];
+        let expected = CHINESE.strip_suffix('。').unwrap().to_owned() + "\u{fffd}";
+        for declared in [&[][..], &[UTF_8], &[GBK], &[WINDOWS_1252, GBK]] {
+            assert_eq!(decode_declared(cut, declared).unwrap(), expected);
+        }
+        assert_eq!(decode(cut).unwrap(), expected);
+        let gbk = [&GBK.encode(CHINESE).0[..], b"\xff"].concat();
+        assert_eq!(decode_declared(&gbk, &[UTF_8, GBK]).unwrap(), format!("{CHINESE}\u{fffd}"));
+    }
+
+    #[test]
+    fn a_text_whose_characters_are_lost_is_refused() {
+        check_legible(&"word ".repeat(100)).unwrap();
+        check_legible("a\u{fffd}\u{fffd}").unwrap();
+        check_legible(&format!("{}\u{fffd}\u{fffd}\u{fffd}", "letter".repeat(10))).unwrap();
+        let lost = "\u{fffd}\u{fffd}\u{fffd} \u{fffd}, and some more".repeat(9);
+        assert!(decode(lost.as_bytes()).unwrap_err().contains("36 of its 144 characters are U+FFFD"));
     }
 
     #[test]

@@ -13,11 +13,11 @@ use super::field_path::FieldPath;
 use super::json::JsonFields;
 use super::made_ids::MadeIds;
 use super::members::Members;
-use super::options::InputOptions;
+use super::options::{InputOptions, PageText};
 use super::rank::{Rank, RankBy, Ranking};
 use super::records::{Cell, Form, Place, RawRecord};
 use super::value::{Value, Values};
-use super::warc::{Response, page_text};
+use super::warc::{Response, Text, page_text};
 pub use given::{Digits, Given, GivenFields, Told};
 
 /// Default field of the id.
@@ -44,6 +44,8 @@ pub struct FieldNames {
     pub source_default: Option<Source>,
     /// Ids for records without one.
     pub made_ids: MadeIds,
+    /// Text that is taken of HTML pages.
+    pub html: PageText,
 }
 
 impl FieldNames {
@@ -57,6 +59,7 @@ impl FieldNames {
             source: None,
             source_default: None,
             made_ids: if options.make_ids { MadeIds::ByPlace } else { MadeIds::None },
+            html: options.records.html,
         }
     }
 }
@@ -71,6 +74,7 @@ pub struct Fields {
     source: Option<FieldPath>,
     source_default: Option<Source>,
     made_ids: MadeIds,
+    html: PageText,
     ranking: Option<Ranking>,
     label: Option<FieldPath>,
     json: JsonFields,
@@ -83,8 +87,10 @@ pub struct Record<'a> {
     pub id: DocumentId,
     /// True if the record had no id and got a unique one.
     pub has_unique_id: bool,
-    /// The whole text.
+    /// The whole text; of an HTML page what [`FieldNames::html`] says.
     pub text: Cow<'a, str>,
+    /// True if the text is that of a whole page, in which no main text was found.
+    pub is_whole_page: bool,
     /// Features given in the record, if requested.
     pub given: Option<Given>,
     /// Source of the document, if requested: stated in the record, or the default.
@@ -117,7 +123,7 @@ impl Fields {
     /// Returns a reader for the fields of these names.
     #[must_use]
     pub fn new(names: FieldNames) -> Self {
-        let FieldNames { id, texts, given, source, source_default, made_ids } = names;
+        let FieldNames { id, texts, given, source, source_default, made_ids, html } = names;
         let id_or = |name: &str| id.clone().unwrap_or_else(|| FieldPath::name(name));
         let (id, warc_id) = (id_or(ID_FIELD), id_or(WARC_ID_FIELD));
         let mut fields = Self {
@@ -128,6 +134,7 @@ impl Fields {
             source,
             source_default,
             made_ids,
+            html,
             ranking: None,
             label: None,
             json: JsonFields::new(std::iter::empty()),
@@ -190,15 +197,17 @@ impl Fields {
             _ if self.given.is_some() => Err("a file of text has no field with a fingerprint".to_owned()),
             Form::Text | Form::Html => {
                 let id = DocumentId::new(place.origin.stem()).map_err(|error| error.to_string())?;
-                let is_html = record.form == Form::Html;
-                let text = if is_html { page_text(record.bytes)? } else { decode(record.bytes)? };
-                let rank = self.rank(&text, None);
-                let source = self.source(None)?;
-                Ok(Some(Record { id, has_unique_id: false, text, given: None, source, rank, label: None }))
+                let Text { text, is_whole_page } = match record.form {
+                    Form::Html => page_text(record.bytes, self.html)?,
+                    _ => Text { text: decode(record.bytes)?, is_whole_page: false },
+                };
+                let (rank, source) = (self.rank(&text, None), self.source(None)?);
+                let (has_unique_id, given, label) = (false, None, None);
+                Ok(Some(Record { id, has_unique_id, text, is_whole_page, given, source, rank, label }))
             }
             Form::Response => {
                 let response = Response::new(record.bytes);
-                let Some(text) = response.text()? else { return Ok(None) };
+                let Some(Text { text, is_whole_page }) = response.text(self.html)? else { return Ok(None) };
                 let field = |path: &FieldPath| {
                     let [name] = &path.steps[..] else { return None };
                     response.field(name).map(|value| Value::Text(value.into()))
@@ -208,7 +217,7 @@ impl Fields {
                 let path = self.ranking.as_ref().and_then(|ranking| ranking.warc_field.as_ref());
                 let rank = self.rank(&text, path.and_then(field));
                 let label = self.label(self.label.as_ref().and_then(field))?;
-                Ok(Some(Record { id, has_unique_id, text, given: None, source, rank, label }))
+                Ok(Some(Record { id, has_unique_id, text, is_whole_page, given: None, source, rank, label }))
             }
         }
     }
@@ -264,7 +273,7 @@ impl Fields {
         let ranked_by = self.ranking.as_ref().and_then(|ranking| ranking.field.as_ref());
         let rank = self.rank(&text, ranked_by.and_then(|_| next()));
         let label = self.label(self.label.as_ref().and_then(|_| next()))?;
-        Ok(Record { id, has_unique_id, text, given, source, rank, label })
+        Ok(Record { id, has_unique_id, text, is_whole_page: false, given, source, rank, label })
     }
 
     /// Returns the output line of a record: the line as read, with the made id if the record got a
@@ -342,51 +351,7 @@ fn unfit(value: Option<&Value<'_>>, path: &FieldPath, wanted: &str, help: &str) 
     }
 }
 
-/// Helpers for the tests of readers.
 #[cfg(test)]
-pub(super) mod testing {
-    use super::super::origin::Origin;
-    use super::super::reader::RecordReader;
-    use super::super::records::Position;
-    use super::*;
-
-    pub(in super::super) fn names(texts: &[&str], make_ids: bool) -> FieldNames {
-        let texts = texts.iter().map(|text| text.parse().unwrap()).collect();
-        let made_ids = if make_ids { MadeIds::ByPlace } else { MadeIds::None };
-        FieldNames { id: None, texts, given: None, source: None, source_default: None, made_ids }
-    }
-
-    impl FieldNames {
-        pub(in super::super) fn columns(self) -> Columns {
-            Fields::new(self).columns()
-        }
-    }
-
-    /// Reads all records: the number of each, with its id and text separated by a space, or the
-    /// reason.
-    pub(in super::super) fn rows(
-        reader: &mut dyn RecordReader,
-        names: FieldNames,
-    ) -> Vec<(u64, Result<String, String>)> {
-        let (fields, origin) = (Fields::new(names), Origin::named("a", 0));
-        let mut rows = Vec::new();
-        while let Some(records) = reader.next_records() {
-            rows.extend(records.iter().filter_map(|(number, record)| {
-                let record = record.map_err(ToString::to_string);
-                let record = record.and_then(|record| {
-                    let place = Place { origin: &origin, number, position: Position::default() };
-                    fields.parse(record, place)
-                });
-                let record = record.transpose()?;
-                Some((
-                    number,
-                    record.map(|record| format!("{} {}", record.id, record.text.trim_end_matches('\n'))),
-                ))
-            }));
-        }
-        rows
-    }
-}
-
+pub(super) mod testing;
 #[cfg(test)]
 mod tests;

@@ -99,7 +99,7 @@ pub use location::{Identity, Location, NoIdentity};
 pub use made_ids::{FILES_MAX, MadeIds, RoundIds};
 pub use members::Members;
 pub use numbers::Grouped;
-pub use options::{InputOptions, RECORD_BYTES_MAX, RecordOptions, WAIT};
+pub use options::{InputOptions, PageText, RECORD_BYTES_MAX, RecordOptions, WAIT};
 pub use origin::Origin;
 pub use rank::{Rank, RankBy};
 pub use records::{Chunk, Numbered, Place, Position, RawRecord, RecordError};

@@ -42,6 +42,32 @@ pub struct RecordOptions {
     pub text_field: Vec<FieldPath>,
     /// Maximum length of a record in bytes, which bounds memory. A longer record is rejected.
     pub record_bytes_max: usize,
+    /// Text that is taken of HTML pages.
+    pub html: PageText,
+}
+
+/// Text that is taken of an HTML page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PageText {
+    /// The main text, without navigation and the like; all text of a page without one.
+    #[default]
+    Main,
+    /// All text that a reader sees, the title included.
+    Text,
+}
+
+impl PageText {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Main, Self::Text];
+
+    /// Returns the name, as in `--html`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Main => "main",
+            Self::Text => "text",
+        }
+    }
 }
 
 /// Default of [`RecordOptions::record_bytes_max`].
@@ -62,6 +88,7 @@ impl InputOptions {
 impl Default for RecordOptions {
     fn default() -> Self {
         let text_field = vec![FieldPath::name("text")];
-        Self { format: None, id_field: None, text_field, record_bytes_max: RECORD_BYTES_MAX }
+        let (record_bytes_max, html) = (RECORD_BYTES_MAX, PageText::default());
+        Self { format: None, id_field: None, text_field, record_bytes_max, html }
     }
 }

@@ -280,6 +280,12 @@ impl Records {
         self.entries.push(Entry { number, end, end_cell, error: None });
     }
 
+    /// Adds a record without a document, and so without bytes, before the pending ones.
+    pub(super) fn push_passed_over(&mut self, number: u64) {
+        let (end, end_cell) = (self.start(), self.entries.last().map_or(0, |entry| entry.end_cell));
+        self.entries.push(Entry { number, end, end_cell, error: None });
+    }
+
     /// Puts an error in the place of a record, and of the pending bytes and cells.
     pub(super) fn push_error(&mut self, number: u64, error: RecordError) {
         self.discard_pending();

@@ -1,21 +1,32 @@
-//! WARC and WET cut into records. Only records of documents ([`kinds`]) are handed on: their header
-//! lines, a blank line, and the server's answer or the document itself. A file without such records
-//! ends with a complaint.
+//! WARC and WET cut into records: their header lines, a blank line, and the server's answer or the
+//! document itself. Records without a document ([`kinds`]) are handed on empty, so that each record
+//! of a file is counted. A file without documents ends with a complaint.
 //!
 //! An unreadable record is reported, and reading resumes at the next line that begins a record. In
 //! a file packed record by record, as most are, the next member that can be unpacked begins with
-//! such a line. An excessive length swallows the beginning of the next record, and so loses that
-//! one, too.
+//! such a line. A record with an excessive length gives back what it swallowed of the next ones.
 
+mod body;
+mod declaration;
+mod head;
 mod html;
 mod http;
 mod kinds;
+mod main_text;
+mod media;
+mod unread;
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
+use head::Head;
 use kinds::{Holds, Kinds};
+use media::Media;
+use unread::Unread;
 
+pub(super) use http::Text;
+
+use super::options::PageText;
 use super::reader::RecordReader;
 use super::records::{Form, RecordError, Records};
 
@@ -28,7 +39,7 @@ const HEADER_BYTES_MAX: usize = 64 << 10;
 const FAILURES_MAX: usize = 1000;
 
 pub(super) struct Warc<R> {
-    reader: R,
+    reader: Unread<R>,
     /// Number of the record read last, of any type.
     number: u64,
     /// True while the beginning of the next record must be searched for.
@@ -37,8 +48,10 @@ pub(super) struct Warc<R> {
     /// Error met behind an intact record.
     failure: Option<io::Error>,
     record_bytes_max: usize,
-    /// Skipped records, by type.
+    /// Records without a document, by type.
     kinds: Kinds,
+    /// Last record without a document, before the first with one: a complaint may take its place.
+    withheld: Option<u64>,
     /// True after a document, or after a reported fault in place of one.
     has_any: bool,
     ended: bool,
@@ -57,13 +70,14 @@ enum Found {
 impl<R> Warc<R> {
     pub(super) fn new(reader: R, record_bytes_max: usize) -> Self {
         Self {
-            reader,
+            reader: Unread::new(reader),
             number: 0,
             lost: false,
             n_failures: 0,
             failure: None,
             record_bytes_max,
             kinds: Kinds::default(),
+            withheld: None,
             has_any: false,
             ended: false,
         }
@@ -82,18 +96,26 @@ impl<R: BufRead> RecordReader for Warc<R> {
             if !matches!(found, Ok(Found::End)) {
                 self.number += 1;
             }
+            if !matches!(found, Ok(Found::End | Found::Other)) {
+                self.has_any = true;
+                self.withheld.take().into_iter().for_each(|number| records.push_passed_over(number));
+            }
             match found {
                 Ok(Found::End) => {
                     self.ended = true;
-                    self.has_any |= records.len() > 0;
-                    if !self.has_any
+                    if self.withheld.take().is_some()
                         && let Some(complaint) = self.kinds.complaint()
                     {
                         records.push_error(self.number, RecordError::Damaged(complaint));
                     }
                 }
                 Ok(Found::Document) => records.push(self.number),
-                Ok(Found::Other) => records.discard_pending(),
+                Ok(Found::Other) => {
+                    records.discard_pending();
+                    let next =
+                        if self.has_any { Some(self.number) } else { self.withheld.replace(self.number) };
+                    next.into_iter().for_each(|number| records.push_passed_over(number));
+                }
                 Ok(Found::TooLong) => {
                     records.push_error(self.number, RecordError::TooLong(self.record_bytes_max));
                 }
@@ -120,7 +142,6 @@ impl<R: BufRead> RecordReader for Warc<R> {
                 }
             }
         }
-        self.has_any |= records.len() > 0;
     }
 }
 
@@ -160,24 +181,31 @@ impl<R: BufRead> Warc<R> {
             self.kinds.add(&header);
         }
         let fits = len <= self.record_bytes_max as u64;
+        let content_start = bytes.len();
         let mut content = self.reader.by_ref().take(len);
-        let n_read = if is_document && fits {
-            content.read_to_end(bytes)? as u64
+        let n_read =
+            if fits { content.read_to_end(bytes)? as u64 } else { io::copy(&mut content, &mut io::sink())? };
+        let why = if n_read < len {
+            "the file ends in the middle of it"
+        } else if !self.is_at_record_end() {
+            "its length is wrong"
         } else {
-            io::copy(&mut content, &mut io::sink())?
+            self.n_failures = 0;
+            return Ok(match (is_document, fits) {
+                (true, true) => Found::Document,
+                (true, false) => Found::TooLong,
+                (false, _) => {
+                    bytes.truncate(content_start);
+                    Found::Other
+                }
+            });
         };
-        if n_read < len {
-            return Ok(Found::Damaged("the file ends in the middle of it"));
+        match next_record(&bytes[content_start..]) {
+            Some(next) if self.reader.take_back(&bytes[content_start + next..]) => {
+                Ok(Found::Damaged("its length is wrong"))
+            }
+            _ => Ok(Found::Damaged(why)),
         }
-        if !self.is_at_record_end() {
-            return Ok(Found::Damaged("its length is wrong"));
-        }
-        self.n_failures = 0;
-        Ok(match (is_document, fits) {
-            (false, _) => Found::Other,
-            (true, true) => Found::Document,
-            (true, false) => Found::TooLong,
-        })
     }
 
     /// Appends a line, with a bare line feed as its end, and returns the number of bytes read; a
@@ -197,9 +225,9 @@ impl<R: BufRead> Warc<R> {
     /// Skips the line ends after a record. Returns true if there are two, or at least another
     /// record or the end of the file follows. A failure to read is kept for the next record.
     fn is_at_record_end(&mut self) -> bool {
-        let mut n_feeds = 0;
+        let (mut n_feeds, mut skipped) = (0, Vec::new());
         loop {
-            let available = match self.reader.fill_buf() {
+            let available = match self.reader.peek(MAGIC.len()) {
                 Ok(available) => available,
                 Err(error) => {
                     self.failure = Some(error);
@@ -208,12 +236,32 @@ impl<R: BufRead> Warc<R> {
             };
             let n_blank = available.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
             if n_blank == 0 {
-                return n_feeds >= 2 || available.iter().zip(MAGIC).all(|(byte, magic)| byte == magic);
+                let is_end = n_feeds >= 2 || available.is_empty() || available == MAGIC;
+                // What follows may be the rest of the next record's first line.
+                if !is_end {
+                    self.reader.take_back(&skipped);
+                }
+                return is_end;
+            }
+            if skipped.len() < HEADER_BYTES_MAX {
+                skipped.extend_from_slice(&available[..n_blank]);
             }
             n_feeds += memchr::memchr_iter(b'\n', &available[..n_blank]).count();
             self.reader.consume(n_blank);
         }
     }
+}
+
+/// Returns the place in the content of a record where the next one begins, behind an empty line; at
+/// the end of the content it may be a part of the beginning.
+fn next_record(content: &[u8]) -> Option<usize> {
+    let is_next = |place: &usize| {
+        let (before, record) = content.split_at(*place);
+        let is_version = record.get(MAGIC.len()).is_none_or(u8::is_ascii_digit);
+        is_version && [&b"\n\r\n"[..], b"\n\n"].iter().any(|end| before.ends_with(end))
+    };
+    let cut = (1..MAGIC.len()).filter(|n| content.ends_with(&MAGIC[..*n])).map(|n| content.len() - n);
+    memchr::memmem::find_iter(content, MAGIC).chain(cut).find(is_next)
 }
 
 /// The header lines of a record.
@@ -229,8 +277,8 @@ impl<'a> Header<'a> {
 }
 
 /// Returns the text of an HTML file.
-pub(super) fn page_text(page: &[u8]) -> Result<Cow<'_, str>, String> {
-    http::decoded(Cow::Borrowed(page), "", true)
+pub(super) fn page_text(page: &[u8], html: PageText) -> Result<Text<'_>, String> {
+    http::decoded(Cow::Borrowed(page), None, Some(html))
 }
 
 /// A response, or another record with a document, as cut out of its file.
@@ -251,137 +299,24 @@ impl<'a> Response<'a> {
         Some(value.strip_prefix('<').and_then(|value| value.strip_suffix('>')).unwrap_or(value))
     }
 
-    /// Returns the text of the page; `None` if the answer is no page: an error, a redirection, an
-    /// image.
-    pub(super) fn text(&self) -> Result<Option<Cow<'a, str>>, String> {
-        match Holds::of(&self.header) {
-            Some(Holds::Document { is_html }) => {
-                let content_type = self.header.get("Content-Type").unwrap_or_default().to_ascii_lowercase();
-                http::decoded(Cow::Borrowed(self.body), &content_type, is_html).map(Some)
-            }
-            _ => http::page_text(self.body),
-        }
+    /// Returns the text of the page; `None` if the record holds no page: an error, a redirection, an
+    /// image, or no answer at all.
+    pub(super) fn text(&self, html: PageText) -> Result<Option<Text<'a>>, String> {
+        let field = |name| self.header.get(name).unwrap_or_default().to_ascii_lowercase();
+        let content_type = field("Content-Type");
+        let is_html = match Holds::of(&self.header) {
+            None => return Ok(None),
+            Some(Holds::Document { is_html }) => is_html,
+            // Some tools store a page alone where an answer should be.
+            Some(Holds::Answer) => match Media::of(&content_type) {
+                media @ (Media::Html | Media::Text) if !Head::begins(self.body) => media == Media::Html,
+                _ => return http::page_text(self.body, &field("WARC-Identified-Payload-Type"), html),
+            },
+        };
+        let html = is_html.then_some(html);
+        http::decoded(Cow::Borrowed(self.body), media::charset(&content_type), html).map(Some)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::{BufReader, Write};
-
-    use super::super::compression::open;
-    use super::super::fields::testing::{names, rows};
-    use super::*;
-
-    fn record(kind: &str, id: u32, content: &str) -> Vec<u8> {
-        let len = content.len();
-        format!(
-            "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:n:{id}>\r\ncontent-length: {len}\r\n\r\n{content}\r\n\r\n"
-        )
-        .into_bytes()
-    }
-
-    fn page(id: u32) -> Vec<u8> {
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n";
-        record("response", id, &format!("{head}<p>page {id}<script>no</script>"))
-    }
-
-    fn sample() -> Vec<Vec<u8>> {
-        vec![
-            record("warcinfo", 0, "software: a test"),
-            page(1),
-            record("request", 2, "GET / HTTP/1.1\r\n\r\n"),
-            record("response", 3, "HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n<p>not here"),
-            page(4),
-            page(5),
-        ]
-    }
-
-    fn gzip(content: &[u8]) -> Vec<u8> {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        encoder.write_all(content).unwrap();
-        encoder.finish().unwrap()
-    }
-
-    /// Reads all records: ids and texts of the pages, or the reasons, with their numbers.
-    fn read(content: Vec<u8>, record_bytes_max: usize) -> Vec<String> {
-        let content = BufReader::with_capacity(7, open(io::Cursor::new(content)).unwrap().content);
-        let rows = rows(&mut Warc::new(content, record_bytes_max), names(&["text"], false));
-        rows.into_iter().map(|(number, row)| format!("{number} {}", row.unwrap_or_else(|why| why))).collect()
-    }
-
-    const WHOLE: [&str; 3] = ["2 urn:n:1 page 1", "5 urn:n:4 page 4", "6 urn:n:5 page 5"];
-
-    #[test]
-    fn pages_come_out_of_plain_and_packed_files() {
-        assert_eq!(read(sample().concat(), 999), WHOLE);
-        assert_eq!(read(gzip(&sample().concat()), 999), WHOLE);
-        assert_eq!(read(sample().iter().flat_map(|record| gzip(record)).collect(), 999), WHOLE);
-        assert_eq!(read(Vec::new(), 999), [""; 0]);
-    }
-
-    /// The end of the file once took the last line end away from a response that ends in one, as a
-    /// body in chunks does.
-    #[test]
-    fn a_response_may_end_in_a_line_end() {
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n";
-        let chunked = record("response", 9, &format!("{head}9\r\n<p>page 9\r\n0\r\n\r\n"));
-        let open = record("response", 8, &format!("{head}a\r\n<p>page 8\r\r\n0\r\n\r\n"));
-        for ending in ["", "\r\n", "\r\n\r\n", "\n\n"] {
-            let whole = [&chunked[..], &open, &chunked[..chunked.len() - 4], ending.as_bytes()].concat();
-            let expected = ["1 urn:n:9 page 9", "2 urn:n:8 page 8", "3 urn:n:9 page 9"];
-            assert_eq!(read(whole.clone(), 999), expected, "{ending:?}");
-            assert_eq!(read(gzip(&whole), 999), expected, "{ending:?}");
-        }
-        let members: Vec<u8> = [&chunked, &open, &chunked].iter().flat_map(|record| gzip(record)).collect();
-        assert_eq!(read(members, 999).len(), 3);
-    }
-
-    #[test]
-    fn reading_goes_on_after_a_damaged_record() {
-        let check = |damaged: Vec<u8>, reason: &str| {
-            let mut records = sample();
-            records[4] = damaged;
-            let read = read(records.concat(), 999);
-            assert!(read[1].contains(reason), "{read:?} should say {reason}");
-            assert_eq!([&read[0], read.last().unwrap()], [WHOLE[0], WHOLE[2]]);
-            assert_eq!(read.len(), 3, "{read:?}");
-        };
-        let text = String::from_utf8(page(4)).unwrap();
-        check(text.replace("content-length", "content-width").into_bytes(), "names no length");
-        check(text.replace("<p>", "<p>more than it says").into_bytes(), "length is wrong");
-        check(text.replace("WARC/1.0", "WORC/1.0").into_bytes(), "no record begins");
-        check(record("response", 4, "HELLO"), "no HTTP response");
-        let long = record("response", 4, &"x".repeat(2_000));
-        check(long, "longer than 999 bytes");
-    }
-
-    #[test]
-    fn a_member_that_is_damaged_costs_itself() {
-        let mut members: Vec<Vec<u8>> = sample().iter().map(|record| gzip(record)).collect();
-        let middle = members[4].len() / 2;
-        members[4][middle] ^= 0x55;
-        let read = read(members.concat(), 999);
-        assert_eq!([&read[0], read.last().unwrap()], [WHOLE[0], WHOLE[2]], "{read:?}");
-        assert!(read[1].contains("a damaged record"), "{read:?}");
-    }
-
-    #[test]
-    fn a_file_cut_or_changed_anywhere_is_read_to_its_end() {
-        let plain = sample().concat();
-        let packed: Vec<u8> = sample().iter().flat_map(|record| gzip(record)).collect();
-        for whole in [plain, packed] {
-            for place in 0..whole.len() {
-                for row in read(whole[..place].to_vec(), 999) {
-                    assert!(
-                        WHOLE.contains(&&*row)
-                            || ["damaged", "stopped", "left out"].iter().any(|part| row.contains(part)),
-                        "{row}"
-                    );
-                }
-                let mut changed = whole.clone();
-                changed[place] ^= 1 << (place % 8);
-                read(changed, 999);
-            }
-        }
-    }
-}
+mod tests;

@@ -32,7 +32,16 @@ const APART: [(&str, &str); 1] = [("dedup", "store")];
 const TOPICS: [(&str, &[&str]); 2] = [
     (
         "Records",
-        &["format", "id-field", "text-field", "record-bytes-max", "make-ids", "source", "source-field"],
+        &[
+            "format",
+            "id-field",
+            "text-field",
+            "html",
+            "record-bytes-max",
+            "make-ids",
+            "source",
+            "source-field",
+        ],
     ),
     ("The run", &["threads", "quiet", "shard", "shards"]),
 ];

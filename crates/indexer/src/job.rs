@@ -239,18 +239,21 @@ impl Job {
         let mut so_far = journal.as_ref().map(|journal| journal.checkpoint().clone()).unwrap_or_default();
         let survey_time = surveyed_from.map_or(Duration::ZERO, |from| from.elapsed());
         progress.start(so_far.time + survey_time);
-        let mut n_no_documents = 0;
         let mut memory = Watch::new();
         if so_far.stage == Stage::Reading {
             let pipeline =
                 Pipeline { extractor, fields: &fields, n_threads, wanted, needs: needs.as_ref(), shard };
             pipeline.run(inputs, so_far.position, |batch| {
-                n_no_documents += batch.n_no_documents;
                 for record in batch.records {
-                    so_far.n_read += 1;
                     so_far.position = record.position;
-                    match record.item {
+                    let Some(item) = record.item.transpose() else {
+                        so_far.n_passed_over += 1;
+                        continue;
+                    };
+                    so_far.n_read += 1;
+                    match item {
                         Ok(item) => {
+                            so_far.n_whole_pages += u64::from(item.document.is_whole_page);
                             so_far.n_text_bytes += item.document.n_text_bytes as u64;
                             so_far.n_short += u64::from(item.document.is_short);
                             sink.take(item, &mut rejects)?;
@@ -285,11 +288,11 @@ impl Job {
                 take_checkpoint(journal, &mut so_far, sink, &mut rejects)?;
             }
         }
-        if so_far.n_read == 0 && n_no_documents > 0 {
+        if so_far.n_read == 0 && so_far.n_passed_over > 0 {
             progress.console().print(format_args!(
-                "no document was found: {} answers are no pages (their status is not 200, or they are neither HTML nor \
-                 text)",
-                Grouped(n_no_documents)
+                "no document was found: {} records are no pages (no answers, their status is not 200, or they are \
+                 neither HTML nor text)",
+                Grouped(so_far.n_passed_over)
             ));
         }
         if so_far.n_read > 0 && rejects.n_rejected() == so_far.n_read && !sink.may_be_empty() {
@@ -298,9 +301,19 @@ impl Job {
         }
         let counts = sink.finish(&mut rejects)?;
         let time = progress.elapsed();
-        let Checkpoint { n_read, n_text_bytes, n_short, .. } = so_far;
+        let Checkpoint { n_read, n_passed_over, n_whole_pages, n_text_bytes, n_short, .. } = so_far;
         let n_rejected = rejects.finish()?;
-        let report = Report { counts, n_read, n_rejected, n_text_bytes, n_short, left_out, time };
+        let report = Report {
+            counts,
+            n_read,
+            n_rejected,
+            n_passed_over,
+            n_whole_pages,
+            n_text_bytes,
+            n_short,
+            left_out,
+            time,
+        };
         if let Some(journal) = &mut journal {
             journal.finish(&report)?;
         }

@@ -98,6 +98,10 @@ pub(crate) struct Checkpoint {
     pub(crate) stage: Stage,
     pub(crate) position: Position,
     pub(crate) n_read: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) n_passed_over: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) n_whole_pages: u64,
     pub(crate) n_text_bytes: u64,
     /// Number of short texts, if these are counted.
     #[serde(default, skip_serializing_if = "is_zero")]

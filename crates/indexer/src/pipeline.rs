@@ -59,8 +59,6 @@ pub(crate) struct Wanted {
 pub(crate) struct Batch {
     pub(crate) origin: Arc<Origin>,
     pub(crate) records: Vec<Outcome>,
-    /// Records without a document: answers of servers that are no pages.
-    pub(crate) n_no_documents: u64,
     /// True if the input waits for its writer after these records.
     pub(crate) is_at_rest: bool,
 }
@@ -70,8 +68,9 @@ pub(crate) struct Outcome {
     pub(crate) number: u64,
     /// The position in the input after the record.
     pub(crate) position: Position,
-    /// The document, or the reason for its rejection.
-    pub(crate) item: Result<Item, String>,
+    /// The document, or the reason for its rejection; `None` for a record that holds none, such as
+    /// an answer that is no page.
+    pub(crate) item: Result<Option<Item>, String>,
 }
 
 /// A document on its way through a command, with its place in the input.
@@ -94,6 +93,8 @@ pub(crate) struct Fingerprinted {
     /// The origin of the document, by the record or the command line.
     pub(crate) source: Option<Source>,
     pub(crate) n_text_bytes: usize,
+    /// True if the text is that of a whole page, in which no main text was found.
+    pub(crate) is_whole_page: bool,
     /// True if the text has fewer than [`SHORT`] characters; false if that was not requested.
     pub(crate) is_short: bool,
     pub(crate) rank: Rank,
@@ -122,36 +123,30 @@ impl Pipeline<'_> {
     }
 
     fn batch(&self, buffers: &mut Buffers, chunk: &Chunk) -> Batch {
-        let mut n_no_documents = 0;
         let records = chunk.records().filter_map(|(position, (number, raw))| {
             let record = raw.map_err(ToString::to_string);
             let place = Place { origin: &chunk.origin, number, position };
             let record = record.and_then(|raw| Ok((raw, caught(|| self.fields.parse(raw, place))??)));
-            n_no_documents += u64::from(matches!(record, Ok((_, None))));
             let is_other = |shard: Shard| match &record {
                 Ok((_, Some(record))) => !shard.holds(record.id.as_str()),
-                Ok((_, None)) => true,
                 // A record without an id is known by its place, which is the same for all workers.
-                Err(_) => !shard.holds(&format!("{}:{number}", chunk.origin.stem())),
+                Ok((_, None)) | Err(_) => !shard.holds(&format!("{}:{number}", chunk.origin.stem())),
             };
             if self.shard.is_some_and(is_other) {
                 return None;
             }
             let item = match record {
                 Err(reason) => Err(reason),
-                Ok((_, None)) => return None,
+                Ok((_, None)) => Ok(None),
                 Ok((raw, Some(record))) => {
                     let made = caught(|| self.document(buffers, raw, record));
                     if made.is_err() {
                         // The buffers are half filled.
                         *buffers = Buffers::new();
                     }
-                    made.and_then(|made| made).map(|(line, document)| Item {
-                        origin: Arc::clone(&chunk.origin),
-                        n_file: chunk.n_file,
-                        number,
-                        line,
-                        document,
+                    made.and_then(|made| made).map(|(line, document)| {
+                        let origin = Arc::clone(&chunk.origin);
+                        Some(Item { origin, n_file: chunk.n_file, number, line, document })
                     })
                 }
             };
@@ -159,7 +154,7 @@ impl Pipeline<'_> {
         });
         let records = records.collect();
         let (origin, is_at_rest) = (Arc::clone(&chunk.origin), chunk.is_at_rest());
-        Batch { origin, records, n_no_documents, is_at_rest }
+        Batch { origin, records, is_at_rest }
     }
 
     /// The document and the line of a record; the error is the reason for which there is none.
@@ -192,6 +187,7 @@ impl Pipeline<'_> {
             features,
             terms: terms.into(),
             n_text_bytes: record.text.len(),
+            is_whole_page: record.is_whole_page,
             is_short: self.wanted.is_short && record.text.chars().nth(SHORT - 1).is_none(),
             id: record.id,
             source: record.source,
@@ -227,9 +223,10 @@ mod tests {
             shard: None,
         };
         let batch = pipeline.batch(&mut Buffers::new(), &chunk);
-        let ids =
-            batch.records.iter().map(|record| record.item.as_ref().map(|item| item.document.id.as_str()));
-        let [Ok("1"), Err(why), Ok("3")] = ids.collect::<Vec<_>>()[..] else { panic!() };
+        let ids = batch.records.iter().map(|record| {
+            record.item.as_ref().map(|item| item.as_ref().map(|item| item.document.id.as_str()))
+        });
+        let [Ok(Some("1")), Err(why), Ok(Some("3"))] = ids.collect::<Vec<_>>()[..] else { panic!() };
         assert!(why.contains("internal error") && why.contains("please report it"), "{why}");
     }
 }

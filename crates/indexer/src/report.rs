@@ -9,12 +9,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::numbers::{Grouped, is_zero, megabytes, megabytes_per_second};
 
-/// Counts of one run. Each record read is in exactly one of them.
+/// Counts of one run. Each record is passed over, or read and in exactly one of the others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) counts: Counts,
     pub(crate) n_read: u64,
     pub(crate) n_rejected: u64,
+    /// Records that hold no document, such as requests in WARC.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) n_passed_over: u64,
+    /// Pages in which no main text was found, and of which all text was taken.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) n_whole_pages: u64,
     /// Bytes of all texts in UTF-8.
     pub(crate) n_text_bytes: u64,
     /// Records with [short](crate::short_texts::SHORT) texts, if these are counted.
@@ -125,6 +131,8 @@ impl AddAssign<&Report> for Report {
         self.counts = Counts::Deduplicated(counts);
         self.n_read += more.n_read;
         self.n_rejected += more.n_rejected;
+        self.n_passed_over += more.n_passed_over;
+        self.n_whole_pages += more.n_whole_pages;
         self.n_text_bytes += more.n_text_bytes;
         self.n_short += more.n_short;
         self.time += more.time;
@@ -198,6 +206,14 @@ impl fmt::Display for Report {
             writeln!(f)?;
         }
         writeln!(f, "rejected      {:>12}", Grouped(self.n_rejected))?;
+        for (name, n, remark) in [
+            ("passed over", self.n_passed_over, "records of WARC without a page or a text"),
+            ("whole pages", self.n_whole_pages, "no main text was found in them, so all of it was taken"),
+        ] {
+            if n > 0 {
+                writeln!(f, "{name:<13} {:>12}  ({remark})", Grouped(n))?;
+            }
+        }
         if !self.left_out.is_empty() {
             let (n, endings) = (self.left_out.n(), self.left_out.by_ending());
             writeln!(f, "left out      {:>12}  (files that were not read: {endings})", Grouped(n))?;

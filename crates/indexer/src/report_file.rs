@@ -21,6 +21,7 @@ use serde::Serialize;
 pub(crate) use self::doubtful::HowDropped;
 pub(crate) use self::findings::{EXCERPT_COLUMNS, Findings};
 pub(crate) use self::reporting::Reporting;
+use crate::numbers::is_zero;
 use crate::output::{Output, Role, Written};
 
 /// Version of the JSON format.
@@ -84,6 +85,12 @@ pub(crate) struct Counts {
     /// Also kept.
     pub(crate) no_features: u64,
     pub(crate) rejected: u64,
+    /// Records that hold no document, such as requests in WARC; not among `read`.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) passed_over: u64,
+    /// Pages in which no main text was found, and of which all text was taken.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) whole_pages: u64,
 }
 
 #[derive(Debug, Serialize)]

@@ -21,14 +21,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
-use corpus::FieldPath;
+use corpus::{FieldPath, PageText};
 use engine::in_common;
 use evaluation::{Audit, Bin, FamilyScore, Fate, Pair, Scores, Truth, audit, curve, families, score};
 use index::{Profile, TextKeeping};
 use minhash::Similarity;
 use program::flags::RecipeArgs;
 use program::flags::parse_similarity;
-use program::flags::{FileArgs, IdArgs, RecordArgs};
+use program::flags::{FileArgs, IdArgs, PageArgs, RecordArgs, page_text};
 
 use self::texts::{Texts, What};
 use self::truth::{Related, related};
@@ -43,6 +43,9 @@ pub(crate) struct Args {
     records: RecordArgs,
     #[command(flatten)]
     ids: IdArgs,
+    /// Text that is taken of HTML pages: what --html is to the indexer
+    #[arg(long, value_name = "TEXT", default_value = PageText::default().name(), value_parser = page_text())]
+    page_text: PageText,
     /// Only indexes of this profile; may be given several times [default: full, minhash and
     /// classic]
     #[arg(
@@ -150,7 +153,8 @@ struct Ground<'a> {
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     ensure!(args.sample.is_none_or(|n| n > 1), "--sample is at least 2: near-duplicates are pairs");
     let mut progress = Progress::start(args.quiet);
-    let inputs = args.files.clone().options(args.records.clone(), args.ids);
+    let inputs =
+        args.files.clone().options(PageArgs { html: args.page_text }.options(args.records.clone()), args.ids);
     let asked = asked(&args.recipe, args.min_similarity, args.pairs_max)?;
     let variants = args.variants();
     // Invalid options are refused before any input is read.

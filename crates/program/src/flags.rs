@@ -7,7 +7,7 @@ mod store;
 mod uri;
 
 #[cfg(feature = "input")]
-pub use input::{FileArgs, IdArgs, RecordArgs, TextlessArgs, digits};
+pub use input::{FileArgs, IdArgs, PageArgs, RecordArgs, TextlessArgs, digits, page_text};
 pub use recipe::{DictionaryFileError, Fold, RecipeArgs, TermArgs};
 pub use store::{BuiltArgs, ClockArgs, PlaceArgs, StoreArgs, parse_similarity};
 pub use uri::{UriParser, check_uri};

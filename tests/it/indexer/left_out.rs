@@ -87,7 +87,7 @@ fn a_crawl_without_documents_says_what_is_in_it() {
     );
     fs::write(folder.path().join("images.warc"), answer).unwrap();
     let read = fingerprint(&[&folder.path().join("images.warc")]).expect(0);
-    assert!(read.stderr.contains("no document was found: 1 answers are no pages"), "{}", read.stderr);
+    assert!(read.stderr.contains("no document was found: 1 records are no pages"), "{}", read.stderr);
 }
 
 /// Before, 32 documents silently became 20.

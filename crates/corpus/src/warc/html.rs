@@ -19,20 +19,25 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Returns the text, with a line break wherever a block begins or ends. Scripts, styles and
 /// comments are left out.
 pub(super) fn text(html: &str, budget: &Budget) -> Result<String, OverBudget> {
-    let html = html.strip_prefix(BYTE_ORDER_MARK).unwrap_or(html);
     let mut text = Vec::new();
-    let reader = Metered { html: html.as_bytes(), budget, is_interrupted: false };
-    Tokenizer::new_with_emitter(reader, Text::new(&mut text)).finish()?;
+    Tokenizer::new_with_emitter(Metered::new(html, budget), Text::new(&mut text)).finish()?;
     // The text is made of whole pieces of the input, which is UTF-8.
     Ok(String::from_utf8(text).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
 /// Reader of a page: each piece read is a step of the budget.
-struct Metered<'a> {
+pub(super) struct Metered<'a> {
     html: &'a [u8],
     budget: &'a Budget,
     /// True if an ampersand was put before the next quote.
     is_interrupted: bool,
+}
+
+impl<'a> Metered<'a> {
+    pub(super) fn new(html: &'a str, budget: &'a Budget) -> Self {
+        let html = html.strip_prefix(BYTE_ORDER_MARK).unwrap_or(html);
+        Self { html: html.as_bytes(), budget, is_interrupted: false }
+    }
 }
 
 impl Reader for Metered<'_> {

@@ -1,157 +1,114 @@
-//! Text of a page from a server's answer: the chunks are joined, unpacked, decoded, and freed of
-//! HTML.
+//! Text of a page from a server's answer, or of a file: what is packed is unpacked, decoded, and
+//! freed of HTML.
 
 use std::borrow::Cow;
-use std::io::{self, Read};
 
 use encoding_rs::Encoding;
 
-use super::super::budget::Budget;
-use super::super::encoding::decode;
+use super::super::budget::{Budget, OverBudget};
+use super::super::content::foreign;
+use super::super::encoding::{check_legible, decode_declared};
+use super::super::options::PageText;
+use super::body;
+use super::declaration;
+use super::head::Head;
 use super::html;
+use super::main_text;
+use super::media::{self, Media};
 
-const HEADERS_MAX: usize = 256;
+/// Least number of control characters that no text contains, and their least share, one in so many
+/// characters, for content to be binary.
+const CONTROLS_MIN: usize = 4;
+const ONE_CONTROL_IN: usize = 50;
 
-/// Maximum length in bytes of an unpacked page.
-const PAGE_BYTES_MAX: usize = 64 << 20;
+/// Text of a page, or of a file.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Text<'a> {
+    pub(crate) text: Cow<'a, str>,
+    /// True if the text is that of a whole page, in which no main text was found.
+    pub(crate) is_whole_page: bool,
+}
 
-/// Length in bytes of the part of a page in which its encoding may be declared, as in browsers.
-const DECLARATION_BYTES: usize = 1024;
-
-/// Returns the text of the page in `answer`; `None` if the answer is no page.
-pub(super) fn page_text(answer: &[u8]) -> Result<Option<Cow<'_, str>>, String> {
-    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
-    let mut response = httparse::Response::new(&mut headers);
-    let body = match response.parse(answer) {
-        Ok(httparse::Status::Complete(n)) => &answer[n..],
-        Ok(httparse::Status::Partial) => return Err("the HTTP header does not end".to_owned()),
-        Err(error) => return Err(format!("no HTTP response: {error}")),
-    };
-    let header = |name: &str| {
-        let value = response.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?.value;
-        Some(String::from_utf8_lossy(value).trim().to_ascii_lowercase())
-    };
-    let content_type = header("content-type").unwrap_or_default();
-    let Some(is_html) = is_html(&content_type) else { return Ok(None) };
-    if response.code != Some(200) {
+/// Returns the text of the page in `answer`; `None` if the answer is no page. `identified` is the
+/// type that the crawler told by the bytes, for an answer that names none.
+pub(super) fn page_text<'a>(
+    answer: &'a [u8],
+    identified: &str,
+    html: PageText,
+) -> Result<Option<Text<'a>>, String> {
+    let (head, body) = Head::split(answer)?;
+    if head.status != 200 {
         return Ok(None);
     }
-    let mut body = Cow::Borrowed(body);
-    // Crawlers often keep the headers as received and store the body as decoded by them.
-    if header("transfer-encoding").is_some_and(|coding| coding.contains("chunked"))
-        && let Some(whole) = without_chunks(&body)
-    {
-        body = Cow::Owned(whole);
+    let content_type = head.get("content-type");
+    let media = match Media::of(&content_type) {
+        Media::Unknown => Media::of(identified),
+        media => media,
+    };
+    if media == Media::Other {
+        return Ok(None);
     }
-    body = unpack(body, header("content-encoding").as_deref())?;
-    decoded(body, &content_type, is_html).map(Some)
+    let body = body::decoded(body, &head.get("transfer-encoding"), &head.get("content-encoding"))?;
+    let media = if media == Media::Unknown { Media::told_by(&body) } else { media };
+    let charset = media::charset(&content_type);
+    Ok(match media {
+        Media::Html => Some(decoded(body, charset, Some(html))?),
+        Media::Text => Some(decoded(body, charset, None)?),
+        Media::Unknown | Media::Other => None,
+    })
 }
 
-/// Returns true for HTML and false for plain text; `None` for any other type. `content_type` is in
-/// lowercase.
-pub(super) fn is_html(content_type: &str) -> Option<bool> {
-    match content_type.split(';').next().unwrap_or_default().trim() {
-        "text/html" | "application/xhtml+xml" => Some(true),
-        "text/plain" => Some(false),
-        _ => None,
-    }
-}
-
-/// Returns the text of a body of HTML or plain text. `content_type` is in lowercase.
+/// Returns the text of a body: what `html` says of HTML, and all of plain text without it. `charset`
+/// is the encoding that its server names.
 pub(super) fn decoded<'a>(
     body: Cow<'a, [u8]>,
-    content_type: &str,
-    is_html: bool,
-) -> Result<Cow<'a, str>, String> {
+    charset: Option<&'static Encoding>,
+    html: Option<PageText>,
+) -> Result<Text<'a>, String> {
     let budget = Budget::new(body.len());
-    let charset = content_type.split_once("charset=").map(|(_, charset)| label(charset.as_bytes()));
-    let declared = charset.unwrap_or_else(|| if is_html { declaration(&body) } else { None });
-    let text = match (declared, body) {
-        // As in a browser, a byte that does not fit costs itself and not the page.
-        (Some(encoding), body) => Cow::Owned(encoding.decode(&body).0.into_owned()),
-        (None, Cow::Borrowed(body)) => decode(body)?,
-        (None, Cow::Owned(body)) => Cow::Owned(decode(&body)?.into_owned()),
-    };
-    let whole = |text: &str| html::text(text, &budget).map_err(|over| over.to_string());
-    Ok(if is_html { Cow::Owned(whole(&text)?) } else { text })
-}
-
-/// Joins the chunks of a body; `None` if it does not look like chunks.
-fn without_chunks(mut body: &[u8]) -> Option<Vec<u8>> {
-    let mut whole = Vec::with_capacity(body.len());
-    loop {
-        let httparse::Status::Complete((n, len)) = httparse::parse_chunk_size(body).ok()? else {
-            return None;
-        };
-        body = &body[n..];
-        if len == 0 {
-            return Some(whole);
-        }
-        let (chunk, rest) = body.split_at_checked(usize::try_from(len).ok()?)?;
-        whole.extend_from_slice(chunk);
-        body = rest.strip_prefix(b"\r\n")?;
+    let kind = if html.is_some() { "HTML" } else { "text" };
+    if let Some(what) = foreign(&body) {
+        return Err(format!("named {kind}, but binary: {what}"));
     }
-}
-
-/// Bytes of packed input that the decoder of Brotli holds.
-const BROTLI_BUFFER: usize = 4096;
-
-fn unpack<'a>(body: Cow<'a, [u8]>, coding: Option<&str>) -> Result<Cow<'a, [u8]>, String> {
-    let is_gzip = body.starts_with(b"\x1f\x8b");
-    let unpacked = match coding.unwrap_or_default() {
-        "gzip" | "x-gzip" if is_gzip => read(flate2::read::MultiGzDecoder::new(&*body)),
-        // Some servers mean zlib, others raw deflate.
-        "deflate" => read(flate2::read::ZlibDecoder::new(&*body))
-            .or_else(|_| read(flate2::read::DeflateDecoder::new(&*body))),
-        "zstd" => zstd::Decoder::new(&*body).and_then(read),
-        // Brotli has no magic number: a page that its recorder has unpacked is no stream of it.
-        "br" => match read(brotli_decompressor::Decompressor::new(&*body, BROTLI_BUFFER)) {
-            Err(_) if body.trim_ascii_start().starts_with(b"<") => return Ok(body),
-            unpacked => unpacked,
-        },
-        "" | "identity" | "gzip" | "x-gzip" => return Ok(body),
-        other => return Err(format!("the content encoding {other} is not known here")),
+    let declared = html.and_then(|_| declaration::of(&body));
+    let declared: Vec<_> = charset.into_iter().chain(declared).collect();
+    let text = match body {
+        Cow::Borrowed(body) => decode_declared(body, &declared)?,
+        Cow::Owned(body) => Cow::Owned(decode_declared(&body, &declared)?.into_owned()),
     };
-    let unpacked = unpacked.map_err(|error| format!("the page cannot be unpacked: {error}"))?;
-    if unpacked.len() > PAGE_BYTES_MAX {
-        return Err(format!("the page is longer than {PAGE_BYTES_MAX} bytes"));
+    let n_controls = text.bytes().filter(media::is_of_no_text).count();
+    if n_controls >= CONTROLS_MIN && n_controls * ONE_CONTROL_IN > text.len() {
+        return Err(format!("named {kind}, but binary: {n_controls} of its bytes are in no text"));
     }
-    Ok(Cow::Owned(unpacked))
+    let text = match html {
+        None => Text { text, is_whole_page: false },
+        Some(html) => of_page(&text, html, &budget).map_err(|over| over.to_string())?,
+    };
+    check_legible(&text.text)?;
+    Ok(text)
 }
 
-fn read(unpacked: impl Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    unpacked.take(PAGE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Returns the encoding declared in the first bytes of a page.
-fn declaration(page: &[u8]) -> Option<&'static Encoding> {
-    let head = page[..page.len().min(DECLARATION_BYTES)].to_ascii_lowercase();
-    let charset = memchr::memmem::find(&head, b"charset=")?;
-    let encoding = label(&head[charset + b"charset=".len()..])?;
-    // A page in an encoding beyond ASCII would have no readable declaration.
-    Some(if encoding.is_ascii_compatible() { encoding } else { encoding_rs::UTF_8 })
-}
-
-/// Returns the encoding whose name begins `text`.
-fn label(text: &[u8]) -> Option<&'static Encoding> {
-    let text = text.trim_ascii_start();
-    let text = text.strip_prefix(b"\"").or_else(|| text.strip_prefix(b"'")).unwrap_or(text);
-    let is_end = |byte: &u8| matches!(byte, b'"' | b'\'' | b';' | b'>' | b'/') || byte.is_ascii_whitespace();
-    Encoding::for_label(text.split(is_end).next().unwrap_or_default())
+fn of_page(page: &str, html: PageText, budget: &Budget) -> Result<Text<'static>, OverBudget> {
+    if html == PageText::Main
+        && let Some(main) = main_text::of(page, budget)?
+    {
+        return Ok(Text { text: Cow::Owned(main), is_whole_page: false });
+    }
+    Ok(Text { text: Cow::Owned(html::text(page, budget)?), is_whole_page: html == PageText::Main })
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-
     use super::*;
+
+    fn whole(answer: &[u8], identified: &str) -> Result<Option<String>, String> {
+        page_text(answer, identified, PageText::Text).map(|page| page.map(|page| page.text.into_owned()))
+    }
 
     #[track_caller]
     fn check(headers: &str, body: impl AsRef<[u8]>, expected: Result<Option<&str>, &str>) {
         let answer = [format!("HTTP/1.1 200 OK\r\n{headers}\r\n").as_bytes(), body.as_ref()].concat();
-        match (page_text(&answer), expected) {
+        match (whole(&answer, ""), expected) {
             (Ok(text), Ok(expected)) => assert_eq!(text.as_deref(), expected),
             (Err(reason), Err(part)) => assert!(reason.contains(part), "{reason}"),
             (got, expected) => panic!("{got:?} instead of {expected:?}"),
@@ -163,39 +120,44 @@ mod tests {
         check("Content-Type: text/html\r\n", "<p>a&amp;b", Ok(Some("a&b")));
         check("content-type: TEXT/PLAIN; x=y\r\n", "<p>a&amp;b", Ok(Some("<p>a&amp;b")));
         check("Content-Type: image/png\r\n", "\u{89}PNG", Ok(None));
-        check("", "x", Ok(None));
-        assert_eq!(page_text(b"HTTP/1.1 301 Moved\r\nContent-Type: text/html\r\n\r\nx"), Ok(None));
-        assert!(page_text(b"HTTP/1.1 200 OK\r\nContent-").unwrap_err().contains("does not end"));
-        assert!(page_text(b"hello").unwrap_err().contains("no HTTP response"));
+        for page in [&b"HTTP/1.1 301 Moved\r\nContent-Type: text/html\r\n\r\nx"[..], b"http/2 204\n\n"] {
+            assert_eq!(whole(page, ""), Ok(None));
+        }
+        assert!(whole(b"HTTP/1.1 200 OK\r\nContent-", "").unwrap_err().contains("does not end"));
+        assert!(whole(b"hello", "").unwrap_err().contains("no HTTP response"));
     }
 
     #[test]
-    fn chunks_and_packing_are_taken_off_where_they_are() {
-        let html = "Content-Type: text/html\r\n";
-        let chunked = format!("{html}Transfer-Encoding: chunked\r\n");
-        check(&chunked, "3\r\n<p>\r\nA;x=y\r\n0123456789\r\n0\r\n\r\n", Ok(Some("0123456789")));
-        check(&chunked, "<p>stored whole", Ok(Some("stored whole")));
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gzip.write_all(b"<p>packed").unwrap();
-        let gzip = gzip.finish().unwrap();
-        let packed = format!("{html}Content-Encoding: gzip\r\n");
-        check(&packed, &gzip, Ok(Some("packed")));
-        check(&packed, &gzip[..gzip.len() / 2], Err("cannot be unpacked"));
-        check(&packed, "<p>stored plain", Ok(Some("stored plain")));
-        let mut brotli = Vec::new();
-        brotli::CompressorWriter::new(&mut brotli, 4096, 5, 22).write_all(b"<p>packed").unwrap();
-        let packed = format!("{html}Content-Encoding: br\r\n");
-        check(&packed, &brotli, Ok(Some("packed")));
-        check(&packed, &brotli[..brotli.len() / 2], Err("cannot be unpacked"));
-        check(&packed, "<p>stored plain", Ok(Some("stored plain")));
-        check(&format!("{html}Content-Encoding: compress\r\n"), "?", Err("content encoding compress"));
-        let bomb = zstd::encode_all(&vec![b' '; PAGE_BYTES_MAX + 1][..], 1).unwrap();
-        check(&format!("{html}Content-Encoding: zstd\r\n"), bomb, Err("longer than"));
-        let mut bomb = Vec::new();
-        brotli::CompressorWriter::new(&mut bomb, 4096, 1, 22)
-            .write_all(&vec![b' '; PAGE_BYTES_MAX + 1])
-            .unwrap();
-        check(&packed, bomb, Err("longer than"));
+    fn without_a_type_the_crawler_or_the_bytes_tell() {
+        check("", "<html><p>a", Ok(Some("a")));
+        check("Server: x\r\n", "a text", Ok(Some("a text")));
+        check("", b"\x89PNG\r\n\x1a\n\0", Ok(None));
+        check("Content-Type: \r\n", "<html><p>a", Ok(Some("a")));
+        let answer = b"HTTP/1.1 200 OK\r\n\r\n<parrot>a";
+        assert_eq!(whole(answer, "text/html").unwrap().unwrap(), "a");
+        assert_eq!(whole(answer, "image/svg+xml"), Ok(None));
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n<p>a";
+        assert_eq!(whole(answer, "text/html").unwrap().unwrap(), "<p>a");
+    }
+
+    #[test]
+    fn chunks_and_packing_are_taken_off() {
+        let html = "Content-Type: text/html\r\nTransfer-Encoding: chunked\r\nContent-Encoding: UTF-8\r\n";
+        check(html, "3\r\n<p>\r\nA;x=y\r\n0123456789\r\n0\r\n\r\n", Ok(Some("0123456789")));
+    }
+
+    #[test]
+    fn what_is_binary_is_no_page_whatever_it_is_called() {
+        let html = "Content-Type: text/html; charset=windows-1252\r\n";
+        check(html, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", Err("named HTML, but binary: a PNG image"));
+        check(html, b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", Err("but binary: PDF"));
+        check(html, b"\x1f\x8b\x08\0\0\0\0\0\0\x03", Err("but binary: packed"));
+        check("Content-Type: text/plain\r\n", b"PK\x03\x04\x14\0", Err("named text, but binary: a ZIP"));
+        let noise = |n: u32| (n.wrapping_mul(2_654_435_761) >> 13) as u8;
+        let noise: Vec<u8> = (0..4096).map(noise).collect();
+        check(html, &noise, Err("are in no text"));
+        // One that strayed into a text is none of its characters.
+        check(html, "<p>a\0b\u{8}", Ok(Some("ab\u{8}")));
     }
 
     #[test]
@@ -204,9 +166,19 @@ mod tests {
         let gbk = encoding_rs::GB18030.encode(chinese).0.into_owned();
         check("Content-Type: text/html; charset=\"GB2312\"\r\n", &gbk, Ok(Some(chinese)));
         check("Content-Type: text/html\r\n", &gbk, Ok(Some(chinese)));
-        let meta = [b"<meta http-equiv=x content='text/html; charset=gbk'>", &gbk[..], b"\xff"].concat();
-        check("Content-Type: text/html\r\n", meta, Ok(Some(&format!("{chinese}\u{fffd}"))));
+        let meta = b"<meta http-equiv=content-type content='text/html; charset=gbk'>";
+        let page = [&meta[..], &gbk[..], b"\xff"].concat();
+        check("Content-Type: text/html\r\n", page, Ok(Some(&format!("{chinese}\u{fffd}"))));
+        let page = [&meta[..], &gbk].concat();
+        check("Content-Type: text/html; charset=utf-8\r\n", page, Ok(Some(chinese)));
+        let script = [b"<script charset=utf-8></script>", &meta[..], &gbk].concat();
+        check("Content-Type: text/html\r\n", script, Ok(Some(chinese)));
         check("Content-Type: text/html\r\n", format!("<meta charset=utf-16>{chinese}"), Ok(Some(chinese)));
         check("Content-Type: text/plain; charset=nonsense\r\n", chinese, Ok(Some(chinese)));
+        check(
+            "Content-Type: text/html\r\n",
+            "<p>\u{fffd}".repeat(9),
+            Err("9 of its 9 characters are U+FFFD"),
+        );
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Header, http};
+use super::Header;
+use super::media::Media;
 use crate::numbers::Grouped;
 
 const RESPONSE: &str = "response";
@@ -18,6 +19,12 @@ const KINDS_MAX: usize = 16;
 
 const KIND_BYTES_MAX: usize = 16;
 
+/// Schemes of addresses from which no page comes: what a crawler noted on the way to one.
+const SCHEMES_OF_NO_PAGE: [&str; 3] = ["dns:", "whois:", "ntp:"];
+
+/// Schemes of addresses from which an answer by HTTP comes, whatever the record says of its type.
+const SCHEMES_OF_ANSWERS: [&str; 2] = ["http:", "https:"];
+
 /// Content of a record with a document.
 pub(super) enum Holds {
     /// The answer of a server.
@@ -30,19 +37,32 @@ impl Holds {
     /// Returns the content of a record with this header; `None` if the record holds no document,
     /// but a request, metadata or an image.
     pub(super) fn of(header: &Header<'_>) -> Option<Self> {
-        let kind = header.get("WARC-Type")?;
-        if kind == RESPONSE {
-            return Some(Self::Answer);
-        }
-        if kind != CONVERSION && kind != RESOURCE {
+        let kind = header.get("WARC-Type")?.to_ascii_lowercase();
+        let address = header.get("WARC-Target-URI").unwrap_or_default().trim_start_matches('<');
+        let begins = |scheme: &&str| {
+            address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+        };
+        if SCHEMES_OF_NO_PAGE.iter().any(|scheme| begins(&scheme)) {
             return None;
         }
-        match header.get("Content-Type") {
-            Some(content_type) => {
-                http::is_html(&content_type.to_ascii_lowercase()).map(|is_html| Self::Document { is_html })
-            }
+        let content_type = header.get("Content-Type").unwrap_or_default().to_ascii_lowercase();
+        let document = match Media::of(&content_type) {
+            Media::Html => Some(Self::Document { is_html: true }),
+            Media::Text => Some(Self::Document { is_html: false }),
+            Media::Unknown | Media::Other => None,
+        };
+        let is_answer = || {
+            content_type.is_empty()
+                || content_type.starts_with("application/http")
+                || SCHEMES_OF_ANSWERS.iter().any(|scheme| begins(&scheme))
+        };
+        match &*kind {
+            RESPONSE if is_answer() => Some(Self::Answer),
+            RESPONSE | RESOURCE => document,
             // Conversions are to text unless their header names another type.
-            None => (kind == CONVERSION).then_some(Self::Document { is_html: false }),
+            CONVERSION if content_type.is_empty() => Some(Self::Document { is_html: false }),
+            CONVERSION => document,
+            _ => None,
         }
     }
 }
@@ -122,6 +142,19 @@ mod tests {
     fn documents_are_told_by_type_and_content() {
         for (header, expected) in [
             ("WARC-Type: response\nContent-Type: application/http", Some("answer")),
+            ("WARC-Type: Response\nContent-Type: Application/HTTP;msgtype=response", Some("answer")),
+            ("WARC-Type: response", Some("answer")),
+            ("WARC-Type: response\nWARC-Target-URI: http://a\nContent-Type: text/html", Some("answer")),
+            ("WARC-Type: response\nWARC-Target-URI: ftp://a\nContent-Type: text/plain", Some("text")),
+            ("WARC-Type: response\nWARC-Target-URI: dns:a\nContent-Type: text/dns", None),
+            ("WARC-Type: response\nWARC-Target-URI: <DNS:a>\nContent-Type: text/plain", None),
+            ("WARC-Type: response\nWARC-Target-URI: dns:a", None),
+            ("WARC-Type: response\nContent-Type: text/dns", None),
+            ("WARC-Type: response\nWARC-Target-URI: whois://a\nContent-Type: text/plain", None),
+            ("WARC-Type: resource\nWARC-Target-URI: urn:thumbnail:http://a\nContent-Type: image/jpeg", None),
+            ("WARC-Type: resource\nWARC-Target-URI: urn:pageinfo:a\nContent-Type: application/json", None),
+            ("WARC-Type: revisit\nContent-Type: application/http; msgtype=response", None),
+            ("WARC-Type: continuation\nContent-Type: text/plain", None),
             ("WARC-Type: conversion\nContent-Type: text/plain", Some("text")),
             ("WARC-Type: conversion", Some("text")),
             ("warc-type: resource\ncontent-type: Text/HTML; charset=gbk", Some("html")),

@@ -8,7 +8,7 @@ use clap::Args;
 use corpus::{Digits, FieldPath, GivenFields};
 use index::Mode;
 use program::flags::{
-    BuiltArgs, FileArgs, PlaceArgs, RecipeArgs, RecordArgs, StoreArgs, TextlessArgs, UriParser,
+    BuiltArgs, FileArgs, PageArgs, PlaceArgs, RecipeArgs, RecordArgs, StoreArgs, TextlessArgs, UriParser,
 };
 
 use super::options::store_options;
@@ -71,6 +71,8 @@ pub(crate) struct ReindexArgs {
     #[command(flatten)]
     records: RecordArgs,
     #[command(flatten)]
+    pages: PageArgs,
+    #[command(flatten)]
     run: RunArgs,
     #[command(flatten)]
     built: BuiltArgs,
@@ -118,8 +120,8 @@ impl ExportArgs {
 
 impl ReindexArgs {
     pub(super) fn options(self) -> anyhow::Result<ReindexOptions> {
-        let Self { old, new, files, records, run, built, recipe } = self;
-        let job = run.job(|ids| files.options(records, ids), None)?;
+        let Self { old, new, files, records, pages, run, built, recipe } = self;
+        let job = run.job(|ids| files.options(pages.options(records), ids), None)?;
         let dictionaries = recipe.dictionaries()?;
         let insisted = recipe.explicit_fields(&dictionaries);
         let asked = built.open_options(Mode::CreateIfMissing, BTreeMap::new(), BTreeMap::new());

@@ -1,7 +1,7 @@
 //! The arguments of `indexer collect`.
 
 use clap::Args;
-use program::flags::{RecipeArgs, RecordArgs, StoreArgs};
+use program::flags::{PageArgs, RecipeArgs, RecordArgs, StoreArgs};
 
 use crate::collect::CollectFlags;
 use crate::job::{SourceOptions, WorkOptions};
@@ -12,6 +12,8 @@ pub(crate) struct CollectArgs {
     pub(crate) flags: CollectFlags,
     #[command(flatten)]
     pub(crate) records: RecordArgs,
+    #[command(flatten)]
+    pub(crate) pages: PageArgs,
     #[command(flatten)]
     pub(crate) work: WorkOptions,
     #[command(flatten)]

@@ -149,9 +149,9 @@ impl DedupArgs {
 
 impl CollectArgs {
     fn options(self) -> anyhow::Result<CollectOptions> {
-        let Self { flags, records, work, source, store, recipe } = self;
-        let store = store_options(&store, &recipe)?;
-        Ok(CollectOptions { flags, records: records.options(), source, work, store })
+        let Self { flags, records, pages, work, source, store, recipe } = self;
+        let (records, store) = (pages.options(records), store_options(&store, &recipe)?);
+        Ok(CollectOptions { flags, records, source, work, store })
     }
 }
 
@@ -167,8 +167,8 @@ impl IdfArgs {
 
 impl InputArgs {
     fn job(self, source: Option<SourceOptions>) -> anyhow::Result<JobOptions> {
-        let Self { files, records, run } = self;
-        run.job(|ids| files.options(records, ids), source)
+        let Self { files, records, pages, run } = self;
+        run.job(|ids| files.options(pages.options(records), ids), source)
     }
 }
 

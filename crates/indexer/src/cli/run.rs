@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, value_parser};
-use program::flags::{FileArgs, IdArgs, RecordArgs};
+use program::flags::{FileArgs, IdArgs, PageArgs, RecordArgs};
 
 use crate::flag_values::path_for;
 use crate::job::WorkOptions;
@@ -17,6 +17,8 @@ pub(crate) struct InputArgs {
     pub(crate) files: FileArgs,
     #[command(flatten)]
     pub(crate) records: RecordArgs,
+    #[command(flatten)]
+    pub(crate) pages: PageArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }

@@ -237,6 +237,7 @@ fn written(
             features: Some(fingerprint.into()),
             source: None,
             n_text_bytes: 0,
+            is_whole_page: false,
             is_short: false,
             rank: Rank::NONE,
             excerpt: Box::default(),

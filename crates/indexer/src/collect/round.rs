@@ -392,6 +392,8 @@ fn no_report() -> Report {
         counts: Counts::Deduplicated(Deduplicated::default()),
         n_read: 0,
         n_rejected: 0,
+        n_passed_over: 0,
+        n_whole_pages: 0,
         n_text_bytes: 0,
         n_short: 0,
         left_out: LeftOut::default(),

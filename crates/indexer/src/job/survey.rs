@@ -50,7 +50,7 @@ impl Job {
         };
         let (mut documents, memory) = (Vec::new(), Watch::new());
         pipeline.run(inputs, Position::default(), |batch| {
-            for item in batch.records.into_iter().filter_map(|record| record.item.ok()) {
+            for item in batch.records.into_iter().filter_map(|record| record.item.ok().flatten()) {
                 let mut document = item.document;
                 let text = document.features.as_mut().and_then(|features| features.text.take());
                 texts.as_mut().map_or(Ok(()), |texts| texts.push(text.as_ref()))?;

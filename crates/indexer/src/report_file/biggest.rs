@@ -182,6 +182,7 @@ mod tests {
             features: Some(Fingerprint(0).into()),
             source: None,
             n_text_bytes: excerpt.len(),
+            is_whole_page: false,
             is_short: false,
             rank: Rank::NONE,
             excerpt: excerpt.into(),

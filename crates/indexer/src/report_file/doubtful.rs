@@ -229,6 +229,7 @@ mod tests {
             features: Some(Fingerprint(0).into()),
             source: None,
             n_text_bytes,
+            is_whole_page: false,
             is_short: false,
             rank: Rank::NONE,
             excerpt: "beginning".into(),

@@ -129,6 +129,8 @@ fn summary(report: &ReportFile) -> Markup {
                     ("text lost", some(counts.text_lost), "of these: a fifth of it and more is in nothing that stays"),
                     ("no features", Some(counts.no_features), "kept too: there is nothing to compare them by"),
                     ("rejected", Some(counts.rejected), ""),
+                    ("passed over", some(counts.passed_over), "records of WARC without a page or a text"),
+                    ("whole pages", some(counts.whole_pages), "no main text was found in them, so all of it was taken"),
                 ].into_iter().filter_map(|(name, n, remark)| Some((name, n?, remark))) {
                     tr { th scope="row" { (name) } (number(n)) td.remark { (if n > 0 { remark } else { "" }) } }
                 }

@@ -54,6 +54,8 @@ impl Reporting {
                 contained: self.options.contained.map(|_| counts.n_contained),
                 no_features: counts.n_without_features,
                 rejected: report.n_rejected,
+                passed_over: report.n_passed_over,
+                whole_pages: report.n_whole_pages,
             },
             text_bytes: report.n_text_bytes,
             text_bytes_dropped: findings.n_text_bytes_dropped,

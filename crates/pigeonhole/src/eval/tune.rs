@@ -16,7 +16,7 @@ use index::{Profile, TextKeeping};
 use minhash::Similarity;
 use program::flags::RecipeArgs;
 use program::flags::parse_similarity;
-use program::flags::{FileArgs, IdArgs, RecordArgs};
+use program::flags::{FileArgs, IdArgs, PageArgs, RecordArgs};
 
 use self::settings::{Command, Settings};
 use self::thresholds::Thresholds;
@@ -45,6 +45,8 @@ pub(crate) struct Args {
     files: FileArgs,
     #[command(flatten)]
     records: RecordArgs,
+    #[command(flatten)]
+    pages: PageArgs,
     #[command(flatten)]
     ids: IdArgs,
     /// Number of documents looked at, chosen at random
@@ -82,7 +84,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         ensure!(!path.exists(), "{}", is_there(path));
     }
     let mut progress = Progress::start(args.quiet);
-    let inputs = args.files.clone().options(args.records.clone(), args.ids);
+    let inputs = args.files.clone().options(args.pages.options(args.records.clone()), args.ids);
     let default = Similarity::clamped(MIN_SIMILARITY);
     let mut asked = asked(&args.recipe, args.min_similarity.unwrap_or(default), PAIRS_MAX)?;
     let variants = PROFILES.map(|profile| Variant::verified(profile, TextKeeping::Zstd));

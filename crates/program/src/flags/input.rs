@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use corpus::{Digits, FieldPath, Format, InputOptions, RECORD_BYTES_MAX, RecordOptions, WAIT};
+use corpus::{Digits, FieldPath, Format, InputOptions, PageText, RECORD_BYTES_MAX, RecordOptions, WAIT};
 
 /// Flags that name the files to read.
 #[derive(Clone, Debug, Args)]
@@ -89,6 +89,24 @@ struct FormArgs {
     id_field: Option<FieldPath>,
 }
 
+/// Text that is taken of HTML pages.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub struct PageArgs {
+    /// Text that is taken of HTML pages, also those in WARC
+    ///
+    /// The same text in another page, beside other navigation, is a near-duplicate by its main text
+    /// alone. What is short or a list has none; its page is taken whole, and counted.
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = PageText::default().name(),
+        env = "PIGEONHOLE_HTML",
+        value_parser = page_text()
+    )]
+    pub html: PageText,
+}
+
 /// Bound on the length of a record.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Input")]
@@ -132,7 +150,16 @@ impl RecordArgs {
     #[must_use]
     pub fn options(self) -> RecordOptions {
         let Self { form: FormArgs { format, id_field }, text_field, bound } = self;
-        RecordOptions { format, id_field, text_field, record_bytes_max: bound.record_bytes_max }
+        let record_bytes_max = bound.record_bytes_max;
+        RecordOptions { format, id_field, text_field, record_bytes_max, html: PageText::default() }
+    }
+}
+
+impl PageArgs {
+    /// Returns the options of these and the flags about records.
+    #[must_use]
+    pub fn options(self, records: RecordArgs) -> RecordOptions {
+        RecordOptions { html: self.html, ..records.options() }
     }
 }
 
@@ -145,7 +172,8 @@ impl From<RecordArgs> for RecordOptions {
 impl From<TextlessArgs> for RecordOptions {
     fn from(args: TextlessArgs) -> Self {
         let TextlessArgs { form: FormArgs { format, id_field }, bound } = args;
-        Self { format, id_field, text_field: Vec::new(), record_bytes_max: bound.record_bytes_max }
+        let (record_bytes_max, html) = (bound.record_bytes_max, PageText::default());
+        Self { format, id_field, text_field: Vec::new(), record_bytes_max, html }
     }
 }
 
@@ -159,9 +187,7 @@ fn format() -> impl TypedValueParser<Value = Format> {
             Format::Text => {
                 "A file is a document: its path is the id, all of it the text, in any usual encoding"
             }
-            Format::Html => {
-                "A file is a page: its path is the id, and what a reader sees of its HTML the text"
-            }
+            Format::Html => "A file is a page: its path is the id, and its main text the text (--html)",
             Format::Warc => {
                 "WARC and WET: HTML pages and plain texts, those with an HTTP answer where its status is 200"
             }
@@ -170,6 +196,19 @@ fn format() -> impl TypedValueParser<Value = Format> {
     let named = |name: String| Format::ALL.into_iter().find(|format| format.name() == name);
     PossibleValuesParser::new(Format::ALL.map(possible))
         .try_map(move |name| named(name).ok_or("the format is not known"))
+}
+
+/// The text that is taken of pages: `main` or `text`.
+pub fn page_text() -> impl TypedValueParser<Value = PageText> {
+    let possible = |html: PageText| {
+        PossibleValue::new(html.name()).help(match html {
+            PageText::Main => "The main text, without navigation, advertisements and the like, and the title",
+            PageText::Text => "All that a reader sees",
+        })
+    };
+    let named = |name: String| PageText::ALL.into_iter().find(|html| html.name() == name);
+    PossibleValuesParser::new(PageText::ALL.map(possible))
+        .try_map(move |name| named(name).ok_or("no such text is taken"))
 }
 
 /// The digits of fingerprints in records: `hex` or `decimal`.
@@ -194,12 +233,14 @@ mod tests {
         #[command(flatten)]
         records: RecordArgs,
         #[command(flatten)]
+        pages: PageArgs,
+        #[command(flatten)]
         ids: IdArgs,
     }
 
     fn options(args: &[&str]) -> InputOptions {
-        let Program { files, records, ids } = Program::parse_from([&["program"], args].concat());
-        files.options(records, ids)
+        let Program { files, records, pages, ids } = Program::parse_from([&["program"], args].concat());
+        files.options(pages.options(records), ids)
     }
 
     #[test]
@@ -213,14 +254,15 @@ mod tests {
             "--id-field=/meta/id",
             "--text-field=title,body",
             "--record-bytes-max=7",
+            "--html=text",
             "--make-ids",
         ]);
         assert_eq!(given.files, [PathBuf::from("a.jsonl"), PathBuf::from("s3://bucket/b")]);
         assert_eq!((given.files_from, given.wait), (Some("list".into()), Duration::from_secs(5)));
-        let RecordOptions { format, id_field, text_field, record_bytes_max } = given.records;
+        let RecordOptions { format, id_field, text_field, record_bytes_max, html } = given.records;
         assert_eq!((format, id_field), (Some(Format::Csv), Some("/meta/id".parse().unwrap())));
         assert_eq!(text_field, ["title", "body"].map(|name| name.parse().unwrap()));
-        assert_eq!((record_bytes_max, given.make_ids), (7, true));
+        assert_eq!((record_bytes_max, html, given.make_ids), (7, PageText::Text, true));
         assert!(Program::try_parse_from(["program"]).is_err());
         assert!(Program::try_parse_from(["program", "a", "--format", "docx"]).is_err());
     }

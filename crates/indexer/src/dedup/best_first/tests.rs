@@ -31,6 +31,7 @@ fn documents(seed: u64, n: usize, n_ids: u64) -> Vec<Fingerprinted> {
             features: (next(10) > 0).then_some(Fingerprint(fingerprint).into()),
             source: None,
             n_text_bytes: 0,
+            is_whole_page: false,
             is_short: false,
             rank: if next(5) == 0 { Rank::NONE } else { Rank::new(next(6) as f64 - 3.0) },
             excerpt: Box::default(),
