@@ -217,14 +217,11 @@ impl<R: BufRead> Csv<R> {
         let cell = |i: usize| self.cell(i);
         let Some(header) = &self.header else {
             let place = |name: &str| (0..self.n_cells).find(|i| cell(*i) == name.as_bytes());
-            let places = self.columns.paths.iter().map(|path| match &path.steps[..] {
-                [name] => place(name),
-                _ => None,
-            });
+            let places = self.columns.paths.iter().map(|path| path.as_name().and_then(place));
             let places: Vec<_> = places.collect();
             let names: Vec<&[u8]> = (0..self.n_cells).map(cell).collect();
             let n_called = |path: &FieldPath| {
-                names.iter().filter(|name| path.steps == [String::from_utf8_lossy(name)]).count()
+                names.iter().filter(|name| path.as_name().map(str::as_bytes) == Some(**name)).count()
             };
             let twice = self.columns.paths.iter().find(|path| n_called(path) > 1);
             let lines = if places.iter().all(Option::is_none) { check_delimiter(&names) } else { Ok(()) }

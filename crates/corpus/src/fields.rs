@@ -1,6 +1,7 @@
 //! Fields of a record, in any format: its id, its text, its source, and whatever else is requested.
 
 mod given;
+mod there;
 
 use std::borrow::Cow;
 
@@ -9,16 +10,17 @@ use serde_json::json;
 
 use super::columns::Columns;
 use super::encoding::decode;
-use super::field_path::FieldPath;
+use super::field_path::{FieldPath, Step};
 use super::json::JsonFields;
 use super::made_ids::MadeIds;
 use super::members::Members;
 use super::options::InputOptions;
 use super::rank::{Rank, RankBy, Ranking};
 use super::records::{Cell, Form, Place, RawRecord};
-use super::value::{Value, Values};
+use super::value::{TEXT_SEPARATOR, Value, Values};
 use super::warc::{Response, page_text};
 pub use given::{Digits, Given, GivenFields, Told};
+pub(super) use there::listed;
 
 /// Default field of the id.
 const ID_FIELD: &str = "id";
@@ -26,8 +28,8 @@ const ID_FIELD: &str = "id";
 /// Default field of the id in WARC: no other field differs in every record.
 const WARC_ID_FIELD: &str = "WARC-Record-ID";
 
-/// Separator between the texts of several fields.
-const TEXT_SEPARATOR: &str = "\n";
+const ID_HELP: &str = "--id-field names the one that holds the id, --make-ids makes ids";
+const TEXT_HELP: &str = "--text-field names the one that holds the text";
 
 /// Names of the fields to read from a record.
 #[derive(Clone, Debug)]
@@ -163,10 +165,7 @@ impl Fields {
     /// [`Inputs::chunks`](crate::Inputs::chunks).
     #[must_use]
     pub fn columns(&self) -> Columns {
-        let n_texts = self.texts.len();
-        // After the id, the texts and the fingerprint.
-        let of_bytes = self.given.as_ref().map(|_| n_texts + 2);
-        Columns { paths: self.paths().cloned().collect(), n_texts, of_bytes }
+        Columns { paths: self.paths().cloned().collect(), n_texts: self.texts.len() }
     }
 
     /// Returns the paths of all requested fields, in the order in which [`Self::record`] takes
@@ -185,8 +184,16 @@ impl Fields {
     /// the user.
     pub fn parse<'a>(&self, record: RawRecord<'a>, place: Place<'_>) -> Result<Option<Record<'a>>, String> {
         match record.form {
-            Form::Json => self.record(self.json.parse(record.bytes)?, place).map(Some),
-            Form::Row => self.record(self.row(record)?, place).map(Some),
+            Form::Json => {
+                let values = self.json.parse(record.bytes)?;
+                self.check_presence(&values, |path| there::in_line(record.bytes, path))?;
+                self.record(values, place).map(Some)
+            }
+            Form::Row => {
+                let values = self.row(record)?;
+                self.check_presence(&values, |_| format!("it has {}", record.columns))?;
+                self.record(values, place).map(Some)
+            }
             _ if self.given.is_some() => Err("a file of text has no field with a fingerprint".to_owned()),
             Form::Text | Form::Html => {
                 let id = DocumentId::new(place.origin.stem()).map_err(|error| error.to_string())?;
@@ -200,7 +207,7 @@ impl Fields {
                 let response = Response::new(record.bytes);
                 let Some(text) = response.text()? else { return Ok(None) };
                 let field = |path: &FieldPath| {
-                    let [name] = &path.steps[..] else { return None };
+                    let [Step::Name(name)] = &path.steps[..] else { return None };
                     response.field(name).map(|value| Value::Text(value.into()))
                 };
                 let (id, has_unique_id) = self.id(field(&self.warc_id), &self.warc_id, place)?;
@@ -215,7 +222,9 @@ impl Fields {
 
     fn row<'a>(&self, record: RawRecord<'a>) -> Result<Values<'a>, String> {
         let mut rest = record.bytes;
-        let value = |(cell, path): (&Cell, &FieldPath)| match *cell {
+        // After the id, the texts and the fingerprint.
+        let signature = self.given.as_ref().map(|_| self.texts.len() + 2);
+        let value = |(i, (cell, path)): (usize, (&Cell, &FieldPath))| match *cell {
             Cell::Missing => Ok(None),
             Cell::Null => Ok(Some(Value::Null)),
             Cell::Integer(number) => Ok(Some(Value::Integer(number.to_string().into()))),
@@ -234,10 +243,26 @@ impl Fields {
             Cell::Bytes(len) => {
                 let bytes;
                 (bytes, rest) = rest.split_at(len);
-                Ok(Some(given::bytes(bytes)))
+                Ok(Some(if signature == Some(i) { given::bytes(bytes) } else { Value::of_untold(bytes) }))
             }
         };
-        record.cells.iter().zip(self.paths()).map(value).collect()
+        record.cells.iter().zip(self.paths()).enumerate().map(value).collect()
+    }
+
+    /// Refuses a record without an id or a text; `there` formats what it has instead.
+    fn check_presence(
+        &self,
+        values: &Values<'_>,
+        there: impl Fn(&FieldPath) -> String,
+    ) -> Result<(), String> {
+        let [id, rest @ ..] = &values[..] else { return Ok(()) };
+        let texts = &rest[..self.texts.len()];
+        let (path, help) = match self.texts.first() {
+            _ if id.is_none() && matches!(self.made_ids, MadeIds::None) => (&self.id, ID_HELP),
+            Some(text) if texts.iter().all(Option::is_none) => (text, TEXT_HELP),
+            _ => return Ok(()),
+        };
+        Err(format!("there is no field {path}; {}; {help}", there(path)))
     }
 
     fn record<'a>(&self, values: Values<'a>, place: Place<'_>) -> Result<Record<'a>, String> {
@@ -245,18 +270,27 @@ impl Fields {
         let mut next = || values.next().flatten();
         let (id, has_unique_id) = self.id(next(), &self.id, place)?;
         let mut text: Option<Cow<'a, str>> = None;
+        let (mut has_any, mut absent) = (self.texts.is_empty(), None);
         for path in &self.texts {
             let part = match next() {
-                Some(Value::Text(part)) => part,
-                value => {
-                    let help = "--text-field names the one that holds the text";
-                    return Err(unfit(value.as_ref(), path, "a string as text", help));
+                Some(Value::Text(part)) => {
+                    has_any = true;
+                    part
                 }
+                // One of several counts as empty, as an empty cell does.
+                value @ (None | Some(Value::Null)) => {
+                    absent = absent.or(value.map(|value| (value, path)));
+                    Cow::Borrowed("")
+                }
+                value => return Err(unfit(value.as_ref(), path, "a string as text", TEXT_HELP)),
             };
             text = Some(match text {
                 None => part,
                 Some(text) => Cow::Owned(text.into_owned() + TEXT_SEPARATOR + &part),
             });
+        }
+        if let (false, Some((value, path))) = (has_any, absent) {
+            return Err(unfit(Some(&value), path, "a string as text", TEXT_HELP));
         }
         let text = text.unwrap_or_default();
         let given = self.given.as_ref().map(|given| given.given(&mut next)).transpose()?;
@@ -285,6 +319,7 @@ impl Fields {
         path: &FieldPath,
         place: Place<'_>,
     ) -> Result<(DocumentId, bool), String> {
+        let value = value.map(Value::named);
         let is_empty = matches!(&value, None | Some(Value::Null)) || value == Some(Value::Text("".into()));
         let (id, is_made) = match (value, &self.made_ids) {
             (_, MadeIds::Unique(round)) if is_empty => (round.id(place.position)?, true),
@@ -295,7 +330,7 @@ impl Fields {
             (value, _) => {
                 let help = match self.made_ids {
                     MadeIds::Unique(_) => "--id-field names the one that holds the id",
-                    _ => "--id-field names the one that holds the id, --make-ids makes ids",
+                    _ => ID_HELP,
                 };
                 return Err(unfit(value.as_ref(), path, "a string or an integer as id", help));
             }
@@ -306,7 +341,7 @@ impl Fields {
     fn source(&self, value: Option<Value<'_>>) -> Result<Option<Source>, String> {
         let Some(path) = &self.source else { return Ok(None) };
         let help = "--source-field names another field to take it from";
-        match value {
+        match value.map(Value::named) {
             None | Some(Value::Null) => Ok(self.source_default.clone()),
             Some(Value::Text(source) | Value::Integer(source)) => {
                 Source::new(source).map(Some).map_err(|error| format!("{error}; {help} than {path}"))
@@ -317,7 +352,7 @@ impl Fields {
 
     fn label(&self, value: Option<Value<'_>>) -> Result<Option<String>, String> {
         let Some(path) = &self.label else { return Ok(None) };
-        match value {
+        match value.map(Value::named) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::Text(label) | Value::Integer(label)) => {
                 Ok(Some(label.into_owned()).filter(|label| !label.is_empty()))
@@ -342,51 +377,8 @@ fn unfit(value: Option<&Value<'_>>, path: &FieldPath, wanted: &str, help: &str) 
     }
 }
 
-/// Helpers for the tests of readers.
 #[cfg(test)]
-pub(super) mod testing {
-    use super::super::origin::Origin;
-    use super::super::reader::RecordReader;
-    use super::super::records::Position;
-    use super::*;
-
-    pub(in super::super) fn names(texts: &[&str], make_ids: bool) -> FieldNames {
-        let texts = texts.iter().map(|text| text.parse().unwrap()).collect();
-        let made_ids = if make_ids { MadeIds::ByPlace } else { MadeIds::None };
-        FieldNames { id: None, texts, given: None, source: None, source_default: None, made_ids }
-    }
-
-    impl FieldNames {
-        pub(in super::super) fn columns(self) -> Columns {
-            Fields::new(self).columns()
-        }
-    }
-
-    /// Reads all records: the number of each, with its id and text separated by a space, or the
-    /// reason.
-    pub(in super::super) fn rows(
-        reader: &mut dyn RecordReader,
-        names: FieldNames,
-    ) -> Vec<(u64, Result<String, String>)> {
-        let (fields, origin) = (Fields::new(names), Origin::named("a", 0));
-        let mut rows = Vec::new();
-        while let Some(records) = reader.next_records() {
-            rows.extend(records.iter().filter_map(|(number, record)| {
-                let record = record.map_err(ToString::to_string);
-                let record = record.and_then(|record| {
-                    let place = Place { origin: &origin, number, position: Position::default() };
-                    fields.parse(record, place)
-                });
-                let record = record.transpose()?;
-                Some((
-                    number,
-                    record.map(|record| format!("{} {}", record.id, record.text.trim_end_matches('\n'))),
-                ))
-            }));
-        }
-        rows
-    }
-}
+pub(super) mod testing;
 
 #[cfg(test)]
 mod tests;
