@@ -28,7 +28,7 @@ use super::records::{Form, RecordError, Records};
 use super::whole_rows::WholeRows;
 use column::{Column, Value, Values};
 
-pub use copy::copy;
+pub use copy::{Target, copy, write_nulls};
 pub use file::{ParquetFile, open_parquet};
 
 /// Number of rows read at a time: few, since their texts may be long.
