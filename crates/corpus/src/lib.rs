@@ -62,6 +62,7 @@ mod made_ids;
 mod members;
 #[cfg(test)]
 mod mutations;
+mod notes;
 mod numbers;
 mod options;
 mod origin;
@@ -84,6 +85,7 @@ mod wildcards;
 struct Readme;
 
 pub use columns::Columns;
+pub use csv::Quote;
 pub use documents::{Document, Documents, Rejected};
 pub use error::Error;
 pub use field_path::FieldPath;
@@ -97,8 +99,9 @@ pub use left_out::LeftOut;
 pub use location::{Identity, Location, NoIdentity};
 pub use made_ids::{FILES_MAX, MadeIds, RoundIds};
 pub use members::Members;
+pub use notes::Notes;
 pub use numbers::Grouped;
-pub use options::{InputOptions, RECORD_BYTES_MAX, RecordOptions, WAIT};
+pub use options::{InputOptions, RECORD_BYTES_MAX, RecordOptions, TableOptions, TextEncoding, WAIT};
 pub use origin::Origin;
 pub use rank::{Rank, RankBy};
 pub use records::{Chunk, Numbered, Place, Position, RawRecord, RecordError};
