@@ -71,6 +71,8 @@ mod rank;
 mod reader;
 mod records;
 mod remote;
+mod side_files;
+mod table_folders;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod text;
