@@ -1,6 +1,6 @@
 //! The inputs of a run: opened, and read portion by portion.
 
-use std::io::{self, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::iter::Enumerate;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use super::format::Format;
 use super::guarded::Guarded;
 use super::header::Header;
 use super::internal_error::caught;
+use super::json::documents::{Documents, are_documents};
 use super::left_out::LeftOut;
 use super::lines::Lines;
 use super::location::Location;
@@ -218,7 +219,13 @@ impl Reading {
             Ok(BufReader::with_capacity(READ_BUFFER_BYTES, meter.of(content)))
         };
         Ok(match format {
-            Format::Jsonl => Box::new(Lines::new(unpacked(source)?, record_bytes_max)),
+            Format::Jsonl => {
+                let mut content = unpacked(source)?;
+                match are_documents(content.fill_buf()?) {
+                    true => Box::new(Documents::new(content, record_bytes_max)),
+                    false => Box::new(Lines::new(content, record_bytes_max)),
+                }
+            }
             Format::Csv | Format::Tsv => {
                 let name = source.origin().name().to_owned();
                 let csv::Opened { content, dialect, unusual } =
