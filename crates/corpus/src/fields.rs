@@ -4,6 +4,7 @@ mod given;
 mod there;
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use index::{DocumentId, Source};
 use serde_json::json;
@@ -21,6 +22,7 @@ use super::value::{TEXT_SEPARATOR, Value, Values};
 use super::warc::{Response, page_text};
 pub use given::{Digits, Given, GivenFields, Told};
 pub(super) use there::listed;
+use there::unfit;
 
 /// Default field of the id.
 const ID_FIELD: &str = "id";
@@ -69,6 +71,8 @@ pub struct Fields {
     id: FieldPath,
     warc_id: FieldPath,
     texts: Vec<FieldPath>,
+    /// True for each field of the text that a record has had.
+    seen: Vec<AtomicBool>,
     given: Option<GivenFields>,
     source: Option<FieldPath>,
     source_default: Option<Source>,
@@ -122,10 +126,12 @@ impl Fields {
         let FieldNames { id, texts, given, source, source_default, made_ids } = names;
         let id_or = |name: &str| id.clone().unwrap_or_else(|| FieldPath::name(name));
         let (id, warc_id) = (id_or(ID_FIELD), id_or(WARC_ID_FIELD));
+        let seen = texts.iter().map(|_| AtomicBool::new(false)).collect();
         let mut fields = Self {
             id,
             warc_id,
             texts,
+            seen,
             given,
             source,
             source_default,
@@ -159,6 +165,13 @@ impl Fields {
     #[must_use]
     pub fn with_made_ids(self, made_ids: MadeIds) -> Self {
         Self { made_ids, ..self }
+    }
+
+    /// Returns the fields of the text in no record so far, if others are: they may be misspelt.
+    pub fn unseen_texts(&self) -> impl Iterator<Item = &FieldPath> {
+        let is_seen = |seen: &AtomicBool| seen.load(Ordering::Relaxed);
+        let unseen = move |i: &usize| self.seen.iter().any(is_seen) && !is_seen(&self.seen[*i]);
+        (0..self.texts.len()).filter(unseen).map(|i| &self.texts[i])
     }
 
     /// Returns the columns for a reader of rows to find: the argument of
@@ -271,8 +284,12 @@ impl Fields {
         let (id, has_unique_id) = self.id(next(), &self.id, place)?;
         let mut text: Option<Cow<'a, str>> = None;
         let (mut has_any, mut absent) = (self.texts.is_empty(), None);
-        for path in &self.texts {
-            let part = match next() {
+        for (path, seen) in self.texts.iter().zip(&self.seen) {
+            let value = next();
+            if value.is_some() && !seen.load(Ordering::Relaxed) {
+                seen.store(true, Ordering::Relaxed);
+            }
+            let part = match value {
                 Some(Value::Text(part)) => {
                     has_any = true;
                     part
@@ -366,14 +383,6 @@ impl Fields {
 
     fn rank(&self, text: &str, value: Option<Value<'_>>) -> Rank {
         self.ranking.as_ref().map_or(Rank::NONE, |ranking| ranking.rank(text, value.as_ref()))
-    }
-}
-
-/// Formats the reason why `value` is unfit.
-fn unfit(value: Option<&Value<'_>>, path: &FieldPath, wanted: &str, help: &str) -> String {
-    match value {
-        None => format!("there is no field {path}; {help}"),
-        Some(value) => format!("field {path} holds {value}, expected {wanted}; {help}"),
     }
 }
 

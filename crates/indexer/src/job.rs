@@ -278,6 +278,9 @@ impl Job {
                 take_checkpoint(journal, &mut so_far, sink, &mut rejects)?;
             }
         }
+        for field in fields.unseen_texts() {
+            progress.console().print(format_args!("no record has the field {field}; it counts as empty"));
+        }
         for note in notes.lines() {
             progress.console().print(format_args!("{note}"));
         }

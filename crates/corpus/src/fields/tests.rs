@@ -49,6 +49,23 @@ fn several_texts_are_joined() {
 }
 
 #[test]
+fn a_field_that_no_record_has_is_known() {
+    let fields = Fields::new(names(&["title", "titel", "body"], true));
+    let unseen = || fields.unseen_texts().map(FieldPath::given).collect::<Vec<_>>();
+    assert!(unseen().is_empty(), "there was no record");
+    for (line, expected) in [
+        (r#"{"title":"a"}"#, &["titel", "body"][..]),
+        (r#"{"body":null,"title":"b"}"#, &["titel"]),
+        (r#"{"titel":"c"}"#, &[]),
+    ] {
+        let record = RawRecord { form: Form::Json, bytes: line.as_bytes(), cells: &[], columns: "" };
+        let place = Place { origin: &Origin::named("a", 0), number: 1, position: Position::default() };
+        fields.parse(record, place).unwrap();
+        assert_eq!(unseen(), expected);
+    }
+}
+
+#[test]
 fn ids_are_made_where_there_are_none() {
     let names = || names(&["text"], true);
     check(names(), br#"{"text":"b"}"#, Ok(("a.jsonl:7", "b")));

@@ -1,7 +1,8 @@
-//! The fields that a record has, named where one is missing.
+//! Reasons for fields that are missing or hold another value, with the fields there are.
 
 use super::super::field_path::{FieldPath, Step};
 use super::super::members::Members;
+use super::super::value::Value;
 
 /// Number of fields named.
 const NAMES_MAX: usize = 16;
@@ -37,6 +38,14 @@ pub(super) fn in_line(line: &[u8], path: &FieldPath) -> String {
         level = next.into_owned();
     }
     there
+}
+
+/// Formats the reason why `value` is unfit.
+pub(super) fn unfit(value: Option<&Value<'_>>, path: &FieldPath, wanted: &str, help: &str) -> String {
+    match value {
+        None => format!("there is no field {path}; {help}"),
+        Some(value) => format!("field {path} holds {value}, expected {wanted}; {help}"),
+    }
 }
 
 #[cfg(test)]
