@@ -19,7 +19,7 @@ use super::options::InputOptions;
 use super::origin::Origin;
 use super::remote::{self, Remote, is_remote};
 use super::side_files::{is_card, is_side_file};
-use super::table_folders;
+use super::table_folders::{self, Log};
 use super::wildcards::{GLOB, GLOB_CHARACTERS};
 
 /// One file to be read, or standard input.
@@ -273,7 +273,7 @@ impl Found {
     /// Hidden entries are skipped.
     fn add_folder(&mut self, folder: &Path, base: &Path) -> anyhow::Result<LeftOut> {
         let mut left_out = LeftOut::default();
-        let mut listed = table_folders::listed(folder)?;
+        let mut log = table_folders::listed(folder)?;
         let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
         let entries = WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter();
         for entry in entries.filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry.file_name())) {
@@ -290,7 +290,7 @@ impl Found {
             }
             let below = path.strip_prefix(folder).unwrap_or(path).to_string_lossy();
             if is_side_file(&below)
-                || listed.as_mut().is_some_and(|listed| !listed.remove(path))
+                || log.as_mut().is_some_and(|log| !log.takes(path))
                 || (entry.depth() == 1 && is_card(path))
             {
                 left_out.add_side_file();
@@ -304,7 +304,7 @@ impl Found {
                 left_out.add(&name);
             }
         }
-        if let Some(gone) = listed.and_then(|listed| listed.into_iter().next()) {
+        if let Some(gone) = log.and_then(Log::rest) {
             bail!("{} is in the log of its table, and is not there", gone.display());
         }
         Ok(left_out)

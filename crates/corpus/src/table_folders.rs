@@ -15,11 +15,32 @@ const VERSION_DIGITS: usize = 20;
 
 const AS_PARQUET: &str = "write what it has now as Parquet, and read that";
 
-/// Returns the files of a Delta table; `None` for a folder that is none.
+/// Files of a table, as its log has them.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Log {
+    added: BTreeSet<PathBuf>,
+    removed: BTreeSet<PathBuf>,
+    /// True for a log with its protocol, as all that Delta writes: no other file counts.
+    is_complete: bool,
+}
+
+impl Log {
+    /// Returns true if a file in the folder is part of the table; each is asked about once.
+    pub(super) fn takes(&mut self, path: &Path) -> bool {
+        self.added.remove(path) || !(self.is_complete || self.removed.contains(path))
+    }
+
+    /// Returns a file of the table that was not asked about.
+    pub(super) fn rest(self) -> Option<PathBuf> {
+        self.added.into_iter().next()
+    }
+}
+
+/// Returns the log of a Delta table; `None` for a folder that is none.
 ///
 /// # Errors
 /// If the folder is a table whose log cannot be read here.
-pub(super) fn listed(folder: &Path) -> anyhow::Result<Option<BTreeSet<PathBuf>>> {
+pub(super) fn listed(folder: &Path) -> anyhow::Result<Option<Log>> {
     let name = folder.display();
     let has = |path: &str| folder.join(path).exists();
     let is_iceberg = || {
@@ -35,10 +56,8 @@ pub(super) fn listed(folder: &Path) -> anyhow::Result<Option<BTreeSet<PathBuf>>>
     if !has(DELTA_LOG) {
         return Ok(None);
     }
-    let files = delta_files(&folder.join(DELTA_LOG));
-    let files =
-        files.with_context(|| format!("{name} is a Delta table that cannot be read; {AS_PARQUET}"))?;
-    Ok(Some(files.into_iter().map(|file| folder.join(file)).collect()))
+    let log = delta_log(folder);
+    log.map(Some).with_context(|| format!("{name} is a Delta table that cannot be read; {AS_PARQUET}"))
 }
 
 /// Returns the reason why a file elsewhere makes its folder a table whose log is not read.
@@ -60,29 +79,37 @@ fn is_iceberg_metadata(name: &str) -> bool {
     name.ends_with(".metadata.json")
 }
 
-/// Replays the log of a Delta table: returns the files that it adds and does not remove.
-fn delta_files(log: &Path) -> anyhow::Result<BTreeSet<String>> {
+/// Replays the log of a Delta table.
+fn delta_log(folder: &Path) -> anyhow::Result<Log> {
+    let log = folder.join(DELTA_LOG);
     let mut versions = BTreeSet::new();
-    for entry in fs::read_dir(log)? {
+    for entry in fs::read_dir(&log)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         let version = name.strip_suffix(".json").filter(|version| version.len() == VERSION_DIGITS);
         versions.extend(version.and_then(|version| version.parse::<u64>().ok()));
     }
-    let mut files = BTreeSet::new();
+    let mut files = Log::default();
     for (expected, version) in (0..).zip(&versions) {
         ensure!(expected == *version, "its log begins with a checkpoint, or lacks the version {expected}");
         let commit = fs::read_to_string(log.join(format!("{version:0VERSION_DIGITS$}.json")))?;
         for action in commit.lines().filter(|line| !line.trim().is_empty()) {
             let action: Value = serde_json::from_str(action)
                 .with_context(|| format!("the version {version} of its log is damaged"))?;
-            let path = |action: &Value| decoded(action["path"].as_str().unwrap_or_default());
+            let path = |action: &Value| -> anyhow::Result<PathBuf> {
+                Ok(folder.join(decoded(action["path"].as_str().unwrap_or_default())?))
+            };
             if let Some(add) = action.get("add") {
                 ensure!(add["deletionVector"].is_null(), "it marks rows of its files as deleted");
-                files.insert(path(add)?);
+                let path = path(add)?;
+                files.removed.remove(&path);
+                files.added.insert(path);
             }
             if let Some(remove) = action.get("remove") {
-                files.remove(&path(remove)?);
+                let path = path(remove)?;
+                files.added.remove(&path);
+                files.removed.insert(path);
             }
+            files.is_complete |= action.get("protocol").is_some();
             let mapping = &action["metaData"]["configuration"]["delta.columnMapping.mode"];
             ensure!(mapping.is_null() || mapping == "none", "its files have other names for its columns");
         }
@@ -125,18 +152,22 @@ mod tests {
             let name = format!("{version:0VERSION_DIGITS$}.json");
             fs::write(folder.path().join(DELTA_LOG).join(name), commit).unwrap();
         }
-        let files = listed(folder.path()).map_err(|error| format!("{error:#}"))?.unwrap();
-        let stem = |file: PathBuf| file.strip_prefix(folder.path()).unwrap().to_str().unwrap().to_owned();
-        Ok(files.into_iter().map(stem).collect())
+        let mut log = listed(folder.path()).map_err(|error| format!("{error:#}"))?.unwrap();
+        let mut files = vec!["a.parquet", "c.parquet", "d.parquet", "day=1%2/b.parquet"];
+        files.retain(|file| log.takes(&folder.path().join(file)));
+        assert_eq!(log.rest(), None);
+        Ok(files.into_iter().map(str::to_owned).collect())
     }
 
     #[test]
     fn the_log_of_a_delta_table_says_which_files_count() {
-        let first = "{\"metaData\":{\"id\":\"x\"}}\n{\"add\":{\"path\":\"a.parquet\"}}\n\n{\"add\":{\"path\":\"day=1%252/b.parquet\"}}\n";
+        let first = "{\"protocol\":{}}\n{\"add\":{\"path\":\"a.parquet\"}}\n\n{\"add\":{\"path\":\"day=1%252/b.parquet\"}}\n";
         assert_eq!(delta(&[(0, first)]).unwrap(), ["a.parquet", "day=1%2/b.parquet"]);
         let second = r#"{"remove":{"path":"a.parquet"}}
 {"add":{"path":"c.parquet"}}"#;
         assert_eq!(delta(&[(0, first), (1, second)]).unwrap(), ["c.parquet", "day=1%2/b.parquet"]);
+        // Without its protocol it may not name all files.
+        assert_eq!(delta(&[(0, second)]).unwrap(), ["c.parquet", "d.parquet", "day=1%2/b.parquet"]);
         for (commits, part) in [
             (&[][..], "has no version"),
             (&[(7, first)], "lacks the version 0"),

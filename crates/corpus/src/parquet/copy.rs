@@ -67,7 +67,7 @@ fn copy_typed<T: DataType>(
     for i in 0..n_levels {
         // A row begins where the repetition level is 0.
         row += usize::from(!has_repetitions || repetitions.get(i) == Some(&0));
-        let definition = if has_definitions { definitions[i] } else { 0 };
+        let definition = definitions.get(i).copied().filter(|_| has_definitions).unwrap_or(0);
         let value = match definition == column.max_def_level() {
             true => Some(values.next().ok_or_else(misfit)?),
             false => None,
