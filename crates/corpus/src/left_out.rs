@@ -22,7 +22,7 @@ const ENDING_BYTES_MAX: usize = 16;
 const NO_ENDING: &str = "no ending";
 const OTHERS: &str = "others";
 
-/// What stands in the place of an ending for files that programs write beside their data.
+/// Stands in the place of an ending for files that programs write beside their data.
 const SIDE_FILES: &str = "side files";
 
 /// Number of files by ending.

@@ -55,7 +55,7 @@ pub struct RecordOptions {
 #[serde(rename_all = "kebab-case")]
 pub struct TableOptions {
     /// Byte between the cells of a row.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_character")]
     pub delimiter: Option<u8>,
     /// Quoting of cells.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,6 +63,10 @@ pub struct TableOptions {
     /// Encoding of the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding: Option<TextEncoding>,
+}
+
+fn as_character<S: Serializer>(delimiter: &Option<u8>, serializer: S) -> Result<S::Ok, S::Error> {
+    delimiter.map(char::from).serialize(serializer)
 }
 
 /// Encoding of a text, by any of the names that browsers know.

@@ -26,7 +26,7 @@ const CARD_KEYS: [&str; 5] = ["dataset_info", "configs", "task_categories", "siz
 /// Number of bytes by which a card is told.
 const CARD_BYTES: u64 = 64 << 10;
 
-/// Returns true for a file that is no data, by its path below the folder that is read.
+/// Returns true for a file without data, by its path below the folder that is read.
 pub(super) fn is_side_file(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let mut steps = path.split('/').rev();

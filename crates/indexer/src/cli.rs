@@ -37,7 +37,18 @@ const APART: [(&str, &str); 1] = [("dedup", "store")];
 const TOPICS: [(&str, &[&str]); 2] = [
     (
         "Records",
-        &["format", "id-field", "text-field", "record-bytes-max", "make-ids", "source", "source-field"],
+        &[
+            "format",
+            "id-field",
+            "text-field",
+            "delimiter",
+            "quote",
+            "encoding",
+            "record-bytes-max",
+            "make-ids",
+            "source",
+            "source-field",
+        ],
     ),
     ("The run", &["threads", "quiet", "shard", "shards"]),
 ];

@@ -103,7 +103,7 @@ impl Dialect {
                 (fit.n_columns > 1).then(|| (100 * fit.n_fitting / fit.n_rows, fit.n_columns))
             };
             let others = DELIMITERS.into_iter().filter(|other| *other != usual && fits(other).is_some());
-            // The usual one is given up for another where it cuts no row, or most of them otherwise.
+            // The usual one is given up where it cuts no row, or most rows otherwise.
             let is_usual = fits(&usual).is_some_and(|(share, _)| share >= 50);
             let best = others.max_by_key(fits).filter(|best| !is_usual && fits(best) >= Some((50, 0)));
             best.unwrap_or(usual)

@@ -13,7 +13,7 @@ type Content<R> = Chain<Cursor<Vec<u8>>, BufReader<Failing<Transcoded<R>>>>;
 pub(crate) struct Opened<R> {
     pub(crate) content: Content<R>,
     pub(crate) dialect: Dialect,
-    /// What is unusual about the table, as shown to the user.
+    /// Unusual traits of the table, as shown to the user.
     pub(crate) unusual: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Rows of cells, cut as a dialect says (RFC 4180 at its strictest: what follows a closed quote ends
-//! the cell).
+//! Rows of cells, cut as a dialect says: RFC 4180 at its strictest, where a closed quote ends its
+//! cell.
 
 use std::io::{self, BufRead};
 
@@ -133,7 +133,7 @@ impl<R: BufRead> Rows<R> {
                 Ending::Cell | Ending::Row => self.ends.push(self.cells.len()),
             }
             if self.is_too_long {
-                // What is too long is not kept.
+                // A row of such a length is not kept.
                 self.cells.clear();
                 self.ends.clear();
                 self.start = self.at;
@@ -177,7 +177,7 @@ impl<R: BufRead> Rows<R> {
             }
             let next = self.peek(1)?;
             if self.buffer[self.at] != quote {
-                // Of an escape the backslash goes, if what it escapes has a meaning of its own.
+                // The backslash goes, if the character after it has a meaning of its own.
                 self.at += usize::from(next == Some(quote) || next == Some(b'\\'));
                 self.keep(1);
             } else if next == Some(quote) {

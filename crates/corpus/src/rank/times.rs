@@ -127,7 +127,7 @@ impl Words {
             [number] => self.add_number(number),
             [year, month] if year.len() == 4 => self.add_date(year, month, "1"),
             [year, month, day] if year.len() == 4 => self.add_date(year, month, day),
-            // A name for the month leaves the day no other place, and dots stand in this order only.
+            // A month by its name leaves the day no other place; dots stand in one order only.
             [day, month, year]
                 if month_number(month).is_none() || (word.contains('.') && year.len() == 4) =>
             {

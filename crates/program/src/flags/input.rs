@@ -22,9 +22,9 @@ pub struct FileArgs {
     /// (--format has the list), also in the folders inside, and of a glob every match, both sorted
     /// by name. The other files of a folder are left out, counted by how their names end, and what
     /// Spark and others write beside their data (_SUCCESS, _temporary, .crc); names that begin with
-    /// a dot are passed over. Of a Delta table the files count that its log names. An empty file has no record; an empty text or page is
-    /// a document without features. Files may be packed with gzip, zstd or bzip2, which is told by
-    /// their content.
+    /// a dot are passed over. Of a Delta table the files count that its log names. An empty file
+    /// has no record; an empty text or page is a document without features. Files may be packed
+    /// with gzip, zstd or bzip2, which is told by their content.
     ///
     /// s3://BUCKET/KEY takes AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN,
     /// AWS_REGION, AWS_ENDPOINT_URL, gs:// GOOGLE_APPLICATION_CREDENTIALS, hdfs://HOST:PORT/PATH
@@ -107,12 +107,11 @@ struct FormArgs {
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Input")]
 struct TableArgs {
-    /// What is between the cells of CSV and TSV: a character, or tab [default: told by the first
-    /// rows]
+    /// Character between the cells of CSV and TSV, or tab [default: told by the first rows]
     #[arg(long, value_name = "CHAR", env = "PIGEONHOLE_DELIMITER", value_parser = delimiter)]
     delimiter: Option<u8>,
-    /// What cells of CSV and TSV may stand between, or none [default: " in CSV; none in TSV, unless
-    /// its first rows are quoted]
+    /// Quote around cells of CSV and TSV, or none [default: " in CSV; in TSV where its first rows
+    /// are quoted]
     ///
     /// A row with a quote that does not close is rejected with its line, and rows after it are
     /// read. Backslashes escape quotes where the first rows do not fit otherwise.
@@ -204,7 +203,9 @@ impl From<TextlessArgs> for RecordOptions {
 fn format() -> impl TypedValueParser<Value = Format> {
     let possible = |format: Format| {
         PossibleValue::new(format.name()).help(match format {
-            Format::Jsonl => "JSON Lines: one object a line",
+            Format::Jsonl => {
+                "JSON Lines: one object a line; also an array of objects, or objects over many lines"
+            }
             Format::Csv => "Comma-separated values; the first row names the fields",
             Format::Tsv => "Tab-separated values",
             Format::Parquet => "Parquet, from files only",
