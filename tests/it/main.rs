@@ -32,6 +32,7 @@ mod redis;
 mod remote;
 mod removing;
 mod report;
+mod reports;
 mod resume;
 mod settings;
 mod shards;
