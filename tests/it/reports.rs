@@ -1,3 +1,4 @@
-//! Inputs as people have them, by what was reported of them.
+//! Inputs as people have reported them, made here, with the right value of each.
 
 mod pages;
+mod tables;

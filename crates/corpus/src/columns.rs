@@ -7,8 +7,6 @@ use super::field_path::FieldPath;
 pub struct Columns {
     pub(super) paths: Vec<FieldPath>,
     pub(super) n_texts: usize,
-    /// Index of the path whose column may hold bytes other than text.
-    pub(super) of_bytes: Option<usize>,
 }
 
 impl Columns {

@@ -102,7 +102,7 @@ impl Content {
 
     /// Returns the reason why the content cannot be read as `format`, if it is something else.
     pub(super) fn complaint(self, format: Format) -> Option<String> {
-        let reads_any_encoding = matches!(format, Format::Text | Format::Html);
+        let reads_any_encoding = matches!(format, Format::Text | Format::Html | Format::Csv | Format::Tsv);
         match self {
             Self::Known(found) if found == format => None,
             // The source of a page is also a text.
@@ -120,7 +120,7 @@ impl fmt::Display for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Known(format) => write!(f, "is {format}"),
-            Self::Utf16 => f.write_str("is in UTF-16, which is read in texts only"),
+            Self::Utf16 => f.write_str("is in UTF-16, which is read in texts and tables only"),
             &PACKED_TWICE => f.write_str("is packed twice; unpack it once"),
             &PACKED_PARQUET => {
                 f.write_str("is Parquet that was packed once more, and is read in parts; unpack it")
@@ -314,6 +314,8 @@ mod tests {
         assert_eq!(error.unwrap_err(), "the file is warc, not jsonl; --format warc reads it");
         assert_eq!(read(WARC, Format::Warc).1, Ok(WARC.len()));
         assert!(read(b"<html>\n", Format::Csv).1.is_err() && read(b"<html>\n", Format::Text).1.is_ok());
-        assert!(read(b"\xff\xfea\0", Format::Tsv).1.is_err() && read(b"\xff\xfea\0", Format::Html).1.is_ok());
+        assert!(
+            read(b"\xff\xfea\0", Format::Jsonl).1.is_err() && read(b"\xff\xfea\0", Format::Html).1.is_ok()
+        );
     }
 }

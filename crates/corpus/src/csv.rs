@@ -2,36 +2,30 @@
 //! finding a row takes reading all before it. Of a row only the requested cells are kept, and the
 //! whole row where an output needs it.
 
-use std::io::{self, BufRead};
+mod dialect;
+mod opened;
+mod rows;
+mod transcoded;
 
-use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
-use memchr::{memchr_iter, memchr2_iter};
+use std::io::{self, BufRead};
+use std::sync::Arc;
 
 use super::columns::Columns;
 use super::field_path::FieldPath;
+use super::fields::listed;
 use super::reader::RecordReader;
 use super::records::{Cell, Form, RecordError, Records};
 use super::whole_rows::{Lines, WholeRows};
-
-/// Initial room for a row, in bytes and cells; it grows up to the limits.
-const ROW_BYTES: usize = 64 << 10;
-const ROW_CELLS: usize = 64;
-
-/// Maximum number of cells in a row, which bounds rows of empty cells.
-const ROW_CELLS_MAX: usize = 1 << 16;
+pub(super) use dialect::Dialect;
+pub use dialect::Quote;
+pub(super) use opened::{Opened, open};
+use rows::{Row, Rows};
 
 pub(super) struct Csv<R> {
-    reader: R,
-    parser: Reader,
+    rows: Rows<R>,
     columns: Columns,
     whole_rows: WholeRows,
     header: Option<Header>,
-    /// The last row read: its cells one after another, and the end of each.
-    cells: Vec<u8>,
-    ends: Vec<usize>,
-    n_cells: usize,
-    /// Number of the next line.
-    number: u64,
     record_bytes_max: usize,
     ended: bool,
 }
@@ -42,30 +36,19 @@ struct Header {
     places: Vec<Option<usize>>,
     /// Writer of whole rows, if requested.
     lines: Option<Lines>,
+    /// Names of all columns, as shown to the user.
+    names: Arc<str>,
     /// Line number of the header, until another row follows.
     alone_in: Option<u64>,
 }
 
-enum Row {
-    Whole,
-    TooLong,
-    /// The file ends inside quotes.
-    Cut,
-    End,
-}
-
-impl<R> Csv<R> {
-    pub(super) fn new(reader: R, delimiter: u8, columns: Columns, record_bytes_max: usize) -> Self {
+impl<R: BufRead> Csv<R> {
+    pub(super) fn new(reader: R, dialect: Dialect, columns: Columns, record_bytes_max: usize) -> Self {
         Self {
-            reader,
-            parser: ReaderBuilder::new().delimiter(delimiter).build(),
+            rows: Rows::new(reader, dialect, record_bytes_max),
             columns,
             whole_rows: WholeRows::Unused,
             header: None,
-            cells: vec![0; ROW_BYTES],
-            ends: vec![0; ROW_CELLS],
-            n_cells: 0,
-            number: 1,
             record_bytes_max,
             ended: false,
         }
@@ -83,19 +66,22 @@ impl<R: BufRead> RecordReader for Csv<R> {
     }
 
     fn append_records(&mut self, records: &mut Records) {
+        if let Some(header) = &self.header {
+            records.name_columns(&header.names);
+        }
         while !self.ended && !records.is_full() {
-            let row = self
-                .skip_blank_lines()
-                .map(|()| self.number)
-                .and_then(|number| Ok((number, self.read_row()?)));
+            let row = self.rows.skip_blank_lines().map(|()| self.rows.number);
+            let row = row.and_then(|number| Ok((number, self.rows.read_row()?)));
             let broken = |why: &str| RecordError::Broken(why.to_owned());
-            if let (Some(header), Ok((_, Row::Whole | Row::TooLong | Row::Cut))) = (&mut self.header, &row) {
+            if let (Some(header), Ok((_, row))) = (&mut self.header, &row)
+                && !matches!(row, Row::End)
+            {
                 header.alone_in = None;
             }
             match row {
                 Err(error) => {
                     self.ended = true;
-                    records.push_error(self.number, broken(&error.to_string()));
+                    records.push_error(self.rows.number, broken(&error.to_string()));
                 }
                 Ok((_, Row::End)) => {
                     self.ended = true;
@@ -103,16 +89,26 @@ impl<R: BufRead> RecordReader for Csv<R> {
                         records.push_error(number, broken(why));
                     }
                 }
-                Ok((number, Row::Cut)) => {
+                Ok((number, Row::Unclosed(line))) => {
                     self.ended = true;
-                    records.push_error(number, broken("the file ends in the middle of quotes"));
+                    let why = format!("the quote that opens in line {line} is never closed; {QUOTE_HELP}");
+                    records.push_error(number, broken(&why));
                 }
-                Ok((number, Row::TooLong)) if self.header.is_none() => {
+                Ok((number, Row::TooLong | Row::Misquoted(_))) if self.header.is_none() => {
                     self.ended = true;
-                    records.push_error(number, broken("the row that names the fields is too long"));
+                    records.push_error(
+                        number,
+                        broken("the row that names the fields is too long, or misquoted"),
+                    );
                 }
                 Ok((number, Row::TooLong)) => {
                     records.push_error(number, RecordError::TooLong(self.record_bytes_max));
+                }
+                Ok((number, Row::Misquoted(line))) => {
+                    let why = format!(
+                        "a quote opens in line {line}, and text follows the one that closes it; {QUOTE_HELP}"
+                    );
+                    records.push_error(number, RecordError::Damaged(why));
                 }
                 Ok((number, Row::Whole)) => self.take_row(number, records),
             }
@@ -120,35 +116,18 @@ impl<R: BufRead> RecordReader for Csv<R> {
     }
 }
 
+const QUOTE_HELP: &str = "--quote none reads quotes as they stand";
+
 impl<R: BufRead> Csv<R> {
     /// Reads the column names from the first row, if there is a complete one. Nothing may have been
     /// read before.
     pub(super) fn names(mut self) -> io::Result<Option<Vec<Vec<u8>>>> {
-        self.skip_blank_lines()?;
-        let names = |csv: &Self| (0..csv.n_cells).map(|i| csv.cell(i).to_vec()).collect();
-        Ok(match self.read_row()? {
-            Row::Whole => Some(names(&self)),
-            Row::TooLong | Row::Cut | Row::End => None,
+        self.rows.skip_blank_lines()?;
+        let names = |rows: &Rows<R>| (0..rows.n_cells()).map(|i| rows.cell(i).to_vec()).collect();
+        Ok(match self.rows.read_row()? {
+            Row::Whole => Some(names(&self.rows)),
+            Row::TooLong | Row::Misquoted(_) | Row::Unclosed(_) | Row::End => None,
         })
-    }
-
-    /// Returns a cell of the row read last.
-    fn cell(&self, i: usize) -> &[u8] {
-        &self.cells[if i == 0 { 0 } else { self.ends[i - 1] }..self.ends[i]]
-    }
-
-    /// Skips blank lines. The reader then stands on the first line of the next row, whose number is
-    /// that of the line.
-    fn skip_blank_lines(&mut self) -> io::Result<()> {
-        loop {
-            let available = fill(&mut self.reader)?;
-            let n_blank = available.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-            if n_blank == 0 {
-                return Ok(());
-            }
-            self.number += memchr_iter(b'\n', &available[..n_blank]).count() as u64;
-            self.reader.consume(n_blank);
-        }
     }
 
     /// Returns the fault of a file whose only row names none of the texts: the row is a record, or
@@ -168,72 +147,29 @@ impl<R: BufRead> Csv<R> {
         })
     }
 
-    fn read_row(&mut self) -> io::Result<Row> {
-        let (mut n_bytes, mut n_ends, mut n_quotes, mut too_long) = (0, 0, 0, false);
-        loop {
-            let available = fill(&mut self.reader)?;
-            let at_end = available.is_empty();
-            let (result, n_read, n_written, n_ended) =
-                self.parser.read_record(available, &mut self.cells[n_bytes..], &mut self.ends[n_ends..]);
-            for i in memchr2_iter(b'\n', b'"', &available[..n_read]) {
-                match available[i] {
-                    b'"' => n_quotes += 1,
-                    _ => self.number += 1,
-                }
-            }
-            self.reader.consume(n_read);
-            n_bytes += n_written;
-            n_ends += n_ended;
-            match result {
-                ReadRecordResult::InputEmpty => {}
-                // The parser has read a byte order mark, and the buffer is used up.
-                ReadRecordResult::End if !at_end => {}
-                ReadRecordResult::OutputFull if n_bytes <= self.record_bytes_max => {
-                    self.cells.resize(2 * self.cells.len(), 0);
-                }
-                ReadRecordResult::OutputEndsFull if n_ends < ROW_CELLS_MAX => {
-                    self.ends.resize(2 * self.ends.len(), 0);
-                }
-                ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
-                    too_long = true;
-                    (n_bytes, n_ends) = (0, 0);
-                }
-                ReadRecordResult::End => return Ok(Row::End),
-                ReadRecordResult::Record => {
-                    self.n_cells = n_ends;
-                    let too_long = too_long || n_bytes > self.record_bytes_max;
-                    return Ok(match (too_long, at_end && n_quotes % 2 == 1) {
-                        (true, _) => Row::TooLong,
-                        (false, true) => Row::Cut,
-                        (false, false) => Row::Whole,
-                    });
-                }
-            }
-        }
-    }
-
     /// Takes the row read last as the header, or adds it to the records.
     fn take_row(&mut self, number: u64, records: &mut Records) {
-        let cell = |i: usize| self.cell(i);
+        let n_cells = self.rows.n_cells();
+        let cell = |i: usize| self.rows.cell(i);
         let Some(header) = &self.header else {
-            let place = |name: &str| (0..self.n_cells).find(|i| cell(*i) == name.as_bytes());
-            let places = self.columns.paths.iter().map(|path| match &path.steps[..] {
-                [name] => place(name),
-                _ => None,
-            });
+            let place = |name: &str| (0..n_cells).find(|i| cell(*i) == name.as_bytes());
+            let places = self.columns.paths.iter().map(|path| path.as_name().and_then(place));
             let places: Vec<_> = places.collect();
-            let names: Vec<&[u8]> = (0..self.n_cells).map(cell).collect();
+            let names: Vec<&[u8]> = (0..n_cells).map(cell).collect();
             let n_called = |path: &FieldPath| {
-                names.iter().filter(|name| path.steps == [String::from_utf8_lossy(name)]).count()
+                names.iter().filter(|name| path.as_name().map(str::as_bytes) == Some(**name)).count()
             };
             let twice = self.columns.paths.iter().find(|path| n_called(path) > 1);
-            let lines = if places.iter().all(Option::is_none) { check_delimiter(&names) } else { Ok(()) }
-                .and_then(|()| twice.map_or(Ok(()), |path| Err(format!("several columns are called {path}"))))
+            let lines = twice
+                .map_or(Ok(()), |path| Err(format!("several columns are called {path}")))
                 .and_then(|()| Lines::new(&self.whole_rows, &names));
+            let shown: Vec<_> = names.iter().map(|name| String::from_utf8_lossy(name)).collect();
+            let names: Arc<str> = listed(shown.iter().map(|name| &**name)).into();
             match lines {
                 Ok(lines) => {
                     let alone_in = Some(number);
-                    self.header = Some(Header { n_cells: self.n_cells, places, lines, alone_in });
+                    records.name_columns(&names);
+                    self.header = Some(Header { n_cells, places, lines, names, alone_in });
                 }
                 Err(why) => {
                     records.push_error(number, RecordError::Broken(why));
@@ -242,8 +178,8 @@ impl<R: BufRead> Csv<R> {
             }
             return;
         };
-        if self.n_cells != header.n_cells {
-            let reason = format!("{} cells, where the header has {}", self.n_cells, header.n_cells);
+        if n_cells != header.n_cells {
+            let reason = format!("{n_cells} cells, where the header has {}", header.n_cells);
             records.push_error(number, RecordError::Damaged(reason));
             return;
         }
@@ -265,34 +201,12 @@ impl<R: BufRead> Csv<R> {
     }
 }
 
-/// Refuses a header that a wrong delimiter makes one column: otherwise every row would get a reason
-/// that does not help.
-fn check_delimiter(names: &[&[u8]]) -> Result<(), String> {
-    let [name] = names else { return Ok(()) };
-    let Some(other) = b";\t|,".iter().find(|delimiter| name.contains(delimiter)) else { return Ok(()) };
-    Err(format!(
-        "its columns seem to be separated by {:?}, but CSV is read with commas, and TSV with tabs: convert it, or name the \
-         file for what it is",
-        char::from(*other)
-    ))
-}
-
-/// Returns the bytes available now; empty at the end only.
-fn fill(reader: &mut impl BufRead) -> io::Result<&[u8]> {
-    // Called twice, since a borrow inside the loop cannot be returned.
-    while let Err(error) = reader.fill_buf() {
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
-    reader.fill_buf()
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::{BufReader, Read};
 
     use super::super::fields::testing::{names, rows};
+    use super::rows::{ROW_BYTES, ROW_CELLS_MAX};
     use super::*;
 
     /// Reads `content` a few bytes at a time and checks the id and the text, or the reason, of
@@ -301,7 +215,8 @@ mod tests {
     fn check(content: impl AsRef<[u8]>, record_bytes_max: usize, expected: &[(u64, Result<&str, &str>)]) {
         for step in [3, 4096] {
             let content = BufReader::with_capacity(step, content.as_ref());
-            let mut csv = Csv::new(content, b',', names(&["text"], false).columns(), record_bytes_max);
+            let mut csv =
+                Csv::new(content, Dialect::with(b','), names(&["text"], false).columns(), record_bytes_max);
             let rows = rows(&mut csv, names(&["text"], false));
             assert_eq!(rows.len(), expected.len(), "{rows:?}");
             for ((number, row), (expected_number, expected)) in rows.iter().zip(expected) {
@@ -352,18 +267,43 @@ mod tests {
     }
 
     #[test]
-    fn other_delimiters_are_named_once() {
-        check("id;text\na;b\nc;d\n", 99, &[(1, Err("separated by ';'"))]);
-        check("id\ttext\na\tb\n", 99, &[(1, Err(r"separated by '\t'"))]);
-        check("a;b,id,text\nx,c,d\n", 99, &[(2, Ok("c d"))]);
-        check("name\na\n", 99, &[(2, Err("no field \"id\""))]);
+    fn columns_there_are_named_for_one_that_is_missing() {
+        check("name,a;b\na,b\n", 99, &[(2, Err("no field \"id\"; it has \"name\", \"a;b\";"))]);
     }
 
+    /// Rows once lay in the cell of such a quote, or changed without a word.
     #[test]
-    fn quotes_that_are_never_closed_are_named() {
-        check("id,text\na,b\nc,\"d\ne,f\n", 99, &[(2, Ok("a b")), (3, Err("ends in the middle of quotes"))]);
+    fn quotes_that_do_not_pair_are_named_and_no_row_is_lost_in_a_cell() {
+        check(
+            "id,text\na,b\nc,\"d\ne,f\n",
+            99,
+            &[(2, Ok("a b")), (3, Err("the quote that opens in line 3 is never closed"))],
+        );
         let long = format!("id,text\na,\"{}", "line\n".repeat(100_000));
-        check(long, 99, &[(2, Err("longer than 99 bytes"))]);
+        check(long, 99, &[(2, Err("opens in line 2 is never closed"))]);
+        check(
+            "id,text\r\n1,\"a\r\n2,b\r\n3,\"c\r\n4,d\r\n",
+            99,
+            &[(2, Err("quote opens in line 2")), (3, Ok("2 b")), (4, Err("opens in line 4 is never closed"))],
+        );
+        check(
+            "id,text\n1,\"a \\\"b\\\" c\"\n2,d\n\"3\" ,\"e\"\n",
+            99,
+            &[(2, Err("text follows")), (3, Ok("2 d")), (4, Ok("3 e"))],
+        );
+        check("id,text\r1,\"a\" b\r2,c\r", 99, &[(1, Err("text follows")), (1, Ok("2 c"))]);
+        check("id,text\n1,say \"a\"\n2,\"\"\n", 99, &[(2, Ok("1 say \"a\"")), (3, Ok("2 "))]);
+        let (dialect, content) = (
+            Dialect { has_escapes: true, ..Dialect::with(b',') },
+            br#"id,text
+1,"a \"b\", \\ \n"
+"#,
+        );
+        let rows = rows(
+            &mut Csv::new(&content[..], dialect, names(&["text"], false).columns(), 99),
+            names(&["text"], false),
+        );
+        assert_eq!(rows, [(2, Ok(r#"1 a "b", \ \n"#.to_owned()))]);
     }
 
     #[test]
@@ -375,8 +315,10 @@ mod tests {
             }
         }
         let reader = BufReader::new(b"id,text\na,b\nc,".chain(Broken));
-        let rows =
-            rows(&mut Csv::new(reader, b',', names(&["text"], false).columns(), 99), names(&["text"], false));
+        let rows = rows(
+            &mut Csv::new(reader, Dialect::with(b','), names(&["text"], false).columns(), 99),
+            names(&["text"], false),
+        );
         assert!(
             matches!(&rows[..], [(2, Ok(_)), (3, Err(reason))] if reason.contains("disk is gone")),
             "{rows:?}"

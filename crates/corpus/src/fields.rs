@@ -1,24 +1,28 @@
 //! Fields of a record, in any format: its id, its text, its source, and whatever else is requested.
 
 mod given;
+mod there;
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use index::{DocumentId, Source};
 use serde_json::json;
 
 use super::columns::Columns;
 use super::encoding::decode;
-use super::field_path::FieldPath;
+use super::field_path::{FieldPath, Step};
 use super::json::JsonFields;
 use super::made_ids::MadeIds;
 use super::members::Members;
 use super::options::{InputOptions, PageText};
 use super::rank::{Rank, RankBy, Ranking};
 use super::records::{Cell, Form, Place, RawRecord};
-use super::value::{Value, Values};
+use super::value::{TEXT_SEPARATOR, Value, Values};
 use super::warc::{Response, Text, page_text};
 pub use given::{Digits, Given, GivenFields, Told};
+pub(super) use there::listed;
+use there::unfit;
 
 /// Default field of the id.
 const ID_FIELD: &str = "id";
@@ -26,8 +30,8 @@ const ID_FIELD: &str = "id";
 /// Default field of the id in WARC: no other field differs in every record.
 const WARC_ID_FIELD: &str = "WARC-Record-ID";
 
-/// Separator between the texts of several fields.
-const TEXT_SEPARATOR: &str = "\n";
+const ID_HELP: &str = "--id-field names the one that holds the id, --make-ids makes ids";
+const TEXT_HELP: &str = "--text-field names the one that holds the text";
 
 /// Names of the fields to read from a record.
 #[derive(Clone, Debug)]
@@ -70,6 +74,8 @@ pub struct Fields {
     id: FieldPath,
     warc_id: FieldPath,
     texts: Vec<FieldPath>,
+    /// True for each field of the text that a record has had.
+    seen: Vec<AtomicBool>,
     given: Option<GivenFields>,
     source: Option<FieldPath>,
     source_default: Option<Source>,
@@ -126,10 +132,12 @@ impl Fields {
         let FieldNames { id, texts, given, source, source_default, made_ids, html } = names;
         let id_or = |name: &str| id.clone().unwrap_or_else(|| FieldPath::name(name));
         let (id, warc_id) = (id_or(ID_FIELD), id_or(WARC_ID_FIELD));
+        let seen = texts.iter().map(|_| AtomicBool::new(false)).collect();
         let mut fields = Self {
             id,
             warc_id,
             texts,
+            seen,
             given,
             source,
             source_default,
@@ -166,14 +174,18 @@ impl Fields {
         Self { made_ids, ..self }
     }
 
+    /// Returns the fields of the text in no record so far, if others are: they may be misspelt.
+    pub fn unseen_texts(&self) -> impl Iterator<Item = &FieldPath> {
+        let is_seen = |seen: &AtomicBool| seen.load(Ordering::Relaxed);
+        let unseen = move |i: &usize| self.seen.iter().any(is_seen) && !is_seen(&self.seen[*i]);
+        (0..self.texts.len()).filter(unseen).map(|i| &self.texts[i])
+    }
+
     /// Returns the columns for a reader of rows to find: the argument of
     /// [`Inputs::chunks`](crate::Inputs::chunks).
     #[must_use]
     pub fn columns(&self) -> Columns {
-        let n_texts = self.texts.len();
-        // After the id, the texts and the fingerprint.
-        let of_bytes = self.given.as_ref().map(|_| n_texts + 2);
-        Columns { paths: self.paths().cloned().collect(), n_texts, of_bytes }
+        Columns { paths: self.paths().cloned().collect(), n_texts: self.texts.len() }
     }
 
     /// Returns the paths of all requested fields, in the order in which [`Self::record`] takes
@@ -192,8 +204,16 @@ impl Fields {
     /// the user.
     pub fn parse<'a>(&self, record: RawRecord<'a>, place: Place<'_>) -> Result<Option<Record<'a>>, String> {
         match record.form {
-            Form::Json => self.record(self.json.parse(record.bytes)?, place).map(Some),
-            Form::Row => self.record(self.row(record)?, place).map(Some),
+            Form::Json => {
+                let values = self.json.parse(record.bytes)?;
+                self.check_presence(&values, |path| there::in_line(record.bytes, path))?;
+                self.record(values, place).map(Some)
+            }
+            Form::Row => {
+                let values = self.row(record)?;
+                self.check_presence(&values, |_| format!("it has {}", record.columns))?;
+                self.record(values, place).map(Some)
+            }
             _ if self.given.is_some() => Err("a file of text has no field with a fingerprint".to_owned()),
             Form::Text | Form::Html => {
                 let id = DocumentId::new(place.origin.stem()).map_err(|error| error.to_string())?;
@@ -209,7 +229,7 @@ impl Fields {
                 let response = Response::new(record.bytes);
                 let Some(Text { text, is_whole_page }) = response.text(self.html)? else { return Ok(None) };
                 let field = |path: &FieldPath| {
-                    let [name] = &path.steps[..] else { return None };
+                    let [Step::Name(name)] = &path.steps[..] else { return None };
                     response.field(name).map(|value| Value::Text(value.into()))
                 };
                 let (id, has_unique_id) = self.id(field(&self.warc_id), &self.warc_id, place)?;
@@ -224,7 +244,9 @@ impl Fields {
 
     fn row<'a>(&self, record: RawRecord<'a>) -> Result<Values<'a>, String> {
         let mut rest = record.bytes;
-        let value = |(cell, path): (&Cell, &FieldPath)| match *cell {
+        // After the id, the texts and the fingerprint.
+        let signature = self.given.as_ref().map(|_| self.texts.len() + 2);
+        let value = |(i, (cell, path)): (usize, (&Cell, &FieldPath))| match *cell {
             Cell::Missing => Ok(None),
             Cell::Null => Ok(Some(Value::Null)),
             Cell::Integer(number) => Ok(Some(Value::Integer(number.to_string().into()))),
@@ -243,10 +265,26 @@ impl Fields {
             Cell::Bytes(len) => {
                 let bytes;
                 (bytes, rest) = rest.split_at(len);
-                Ok(Some(given::bytes(bytes)))
+                Ok(Some(if signature == Some(i) { given::bytes(bytes) } else { Value::of_untold(bytes) }))
             }
         };
-        record.cells.iter().zip(self.paths()).map(value).collect()
+        record.cells.iter().zip(self.paths()).enumerate().map(value).collect()
+    }
+
+    /// Refuses a record without an id or a text; `there` formats what it has instead.
+    fn check_presence(
+        &self,
+        values: &Values<'_>,
+        there: impl Fn(&FieldPath) -> String,
+    ) -> Result<(), String> {
+        let [id, rest @ ..] = &values[..] else { return Ok(()) };
+        let texts = &rest[..self.texts.len()];
+        let (path, help) = match self.texts.first() {
+            _ if id.is_none() && matches!(self.made_ids, MadeIds::None) => (&self.id, ID_HELP),
+            Some(text) if texts.iter().all(Option::is_none) => (text, TEXT_HELP),
+            _ => return Ok(()),
+        };
+        Err(format!("there is no field {path}; {}; {help}", there(path)))
     }
 
     fn record<'a>(&self, values: Values<'a>, place: Place<'_>) -> Result<Record<'a>, String> {
@@ -254,18 +292,31 @@ impl Fields {
         let mut next = || values.next().flatten();
         let (id, has_unique_id) = self.id(next(), &self.id, place)?;
         let mut text: Option<Cow<'a, str>> = None;
-        for path in &self.texts {
-            let part = match next() {
-                Some(Value::Text(part)) => part,
-                value => {
-                    let help = "--text-field names the one that holds the text";
-                    return Err(unfit(value.as_ref(), path, "a string as text", help));
+        let (mut has_any, mut absent) = (self.texts.is_empty(), None);
+        for (path, seen) in self.texts.iter().zip(&self.seen) {
+            let value = next();
+            if value.is_some() && !seen.load(Ordering::Relaxed) {
+                seen.store(true, Ordering::Relaxed);
+            }
+            let part = match value {
+                Some(Value::Text(part)) => {
+                    has_any = true;
+                    part
                 }
+                // One of several counts as empty, as an empty cell does.
+                value @ (None | Some(Value::Null)) => {
+                    absent = absent.or(value.map(|value| (value, path)));
+                    Cow::Borrowed("")
+                }
+                value => return Err(unfit(value.as_ref(), path, "a string as text", TEXT_HELP)),
             };
             text = Some(match text {
                 None => part,
                 Some(text) => Cow::Owned(text.into_owned() + TEXT_SEPARATOR + &part),
             });
+        }
+        if let (false, Some((value, path))) = (has_any, absent) {
+            return Err(unfit(Some(&value), path, "a string as text", TEXT_HELP));
         }
         let text = text.unwrap_or_default();
         let given = self.given.as_ref().map(|given| given.given(&mut next)).transpose()?;
@@ -294,6 +345,7 @@ impl Fields {
         path: &FieldPath,
         place: Place<'_>,
     ) -> Result<(DocumentId, bool), String> {
+        let value = value.map(Value::named);
         let is_empty = matches!(&value, None | Some(Value::Null)) || value == Some(Value::Text("".into()));
         let (id, is_made) = match (value, &self.made_ids) {
             (_, MadeIds::Unique(round)) if is_empty => (round.id(place.position)?, true),
@@ -304,7 +356,7 @@ impl Fields {
             (value, _) => {
                 let help = match self.made_ids {
                     MadeIds::Unique(_) => "--id-field names the one that holds the id",
-                    _ => "--id-field names the one that holds the id, --make-ids makes ids",
+                    _ => ID_HELP,
                 };
                 return Err(unfit(value.as_ref(), path, "a string or an integer as id", help));
             }
@@ -315,7 +367,7 @@ impl Fields {
     fn source(&self, value: Option<Value<'_>>) -> Result<Option<Source>, String> {
         let Some(path) = &self.source else { return Ok(None) };
         let help = "--source-field names another field to take it from";
-        match value {
+        match value.map(Value::named) {
             None | Some(Value::Null) => Ok(self.source_default.clone()),
             Some(Value::Text(source) | Value::Integer(source)) => {
                 Source::new(source).map(Some).map_err(|error| format!("{error}; {help} than {path}"))
@@ -326,7 +378,7 @@ impl Fields {
 
     fn label(&self, value: Option<Value<'_>>) -> Result<Option<String>, String> {
         let Some(path) = &self.label else { return Ok(None) };
-        match value {
+        match value.map(Value::named) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::Text(label) | Value::Integer(label)) => {
                 Ok(Some(label.into_owned()).filter(|label| !label.is_empty()))
@@ -343,15 +395,8 @@ impl Fields {
     }
 }
 
-/// Formats the reason why `value` is unfit.
-fn unfit(value: Option<&Value<'_>>, path: &FieldPath, wanted: &str, help: &str) -> String {
-    match value {
-        None => format!("there is no field {path}; {help}"),
-        Some(value) => format!("field {path} holds {value}, expected {wanted}; {help}"),
-    }
-}
-
 #[cfg(test)]
 pub(super) mod testing;
+
 #[cfg(test)]
 mod tests;

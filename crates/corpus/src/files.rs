@@ -18,6 +18,8 @@ use super::location::Location;
 use super::options::InputOptions;
 use super::origin::Origin;
 use super::remote::{self, Remote, is_remote};
+use super::side_files::{is_card, is_side_file};
+use super::table_folders::{self, Log};
 use super::wildcards::{GLOB, GLOB_CHARACTERS};
 
 /// One file to be read, or standard input.
@@ -222,7 +224,13 @@ impl Found {
             None => self.remote.insert(Remote::new(self.wait)?),
         };
         let mut left_out = LeftOut::default();
+        let mut table = None;
         let takes = |name: &str| {
+            table = table.or_else(|| table_folders::complaint(name));
+            if is_side_file(name) {
+                left_out.add_side_file();
+                return false;
+            }
             let is_taken = self.format.is_some() || Format::of(name).is_some();
             if !is_taken {
                 left_out.add(name);
@@ -230,7 +238,11 @@ impl Found {
             is_taken
         };
         let mut by_content = None;
-        let (objects, stem_start) = match remote.find(address, is_argument, takes)? {
+        let found = remote.find(address, is_argument, takes)?;
+        if let Some(table) = table {
+            bail!("{address} holds {table}; write what it has now as Parquet, and read that");
+        }
+        let (objects, stem_start) = match found {
             remote::Found::File(object) => {
                 let said = self.format.or_else(|| Format::of(object.name()));
                 if said.is_none() {
@@ -265,20 +277,39 @@ impl Found {
     /// Hidden entries are skipped.
     fn add_folder(&mut self, folder: &Path, base: &Path) -> anyhow::Result<LeftOut> {
         let mut left_out = LeftOut::default();
+        let mut log = table_folders::listed(folder)?;
         let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
         let entries = WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter();
         for entry in entries.filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry.file_name())) {
             let entry = entry.with_context(|| format!("failed to read the folder {}", folder.display()))?;
+            let path = entry.path();
             if entry.file_type().is_dir() {
+                ensure!(
+                    entry.depth() == 0 || table_folders::listed(path)?.is_none(),
+                    "the folder {} holds a Delta table, {}; name that itself",
+                    folder.display(),
+                    path.display()
+                );
+                continue;
+            }
+            let below = path.strip_prefix(folder).unwrap_or(path).to_string_lossy();
+            if is_side_file(&below)
+                || log.as_mut().is_some_and(|log| !log.takes(path))
+                || (entry.depth() == 1 && is_card(path))
+            {
+                left_out.add_side_file();
                 continue;
             }
             let name = entry.file_name().to_string_lossy();
             // Only a regular file is certain to end.
             if entry.file_type().is_file() && (self.format.is_some() || Format::of(&name).is_some()) {
-                self.add_file(entry.path(), base, By::Folder)?;
+                self.add_file(path, base, By::Folder)?;
             } else {
                 left_out.add(&name);
             }
+        }
+        if let Some(gone) = log.and_then(Log::rest) {
+            bail!("{} is in the log of its table, and is not there", gone.display());
         }
         Ok(left_out)
     }
@@ -297,7 +328,10 @@ impl Found {
         let n_left_out_before = self.listing.left_out.n();
         for path in glob_with(pattern, GLOB).with_context(failed)? {
             let path = path.with_context(failed)?;
-            if path.is_dir() {
+            let below = path.strip_prefix(&base).unwrap_or(&path).to_string_lossy();
+            if is_side_file(&below) {
+                self.listing.left_out.add_side_file();
+            } else if path.is_dir() {
                 let left_out = self.add_folder(&path, &base)?;
                 self.listing.left_out.merge(&left_out);
             } else {

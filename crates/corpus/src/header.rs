@@ -1,12 +1,13 @@
 //! The first row of a CSV file, read before the file itself.
 
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufReader, Cursor, Read};
 use std::sync::Arc;
 
 use super::compression::Counted;
 use super::content::unpacked;
-use super::csv::Csv;
+use super::csv::{self, Csv};
 use super::files::Source;
+use super::options::TableOptions;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -21,16 +22,20 @@ pub struct Header {
 impl Header {
     /// Reads the header of `source`, if there is one. A source that can be opened only once stands
     /// at its beginning again afterwards, but unpacked.
-    pub(super) fn peek(source: &mut Source, record_bytes_max: usize) -> io::Result<Option<Self>> {
+    pub(super) fn peek(
+        source: &mut Source,
+        tables: TableOptions,
+        record_bytes_max: usize,
+    ) -> io::Result<Option<Self>> {
         let format = source.format();
-        let delimiter = format.delimiter().expect("only CSV has a header");
         let (raw, is_once) = match source.opened.take() {
             Some(opened) => (opened, true),
             None => (source.location().open()?, false),
         };
         let inner = BufReader::new(unpacked(Counted::new(raw, &Arc::default()), format)?);
         let mut remembering = Remembering { inner, bytes: Vec::new() };
-        let names = Csv::new(&mut remembering, delimiter, Default::default(), record_bytes_max).names()?;
+        let csv::Opened { content, dialect, .. } = csv::open(&mut remembering, format, tables);
+        let names = Csv::new(content, dialect, Default::default(), record_bytes_max).names()?;
         let Remembering { inner, bytes } = remembering;
         let has_mark = bytes.starts_with(BYTE_ORDER_MARK);
         if is_once {
@@ -46,22 +51,10 @@ struct Remembering<R> {
     bytes: Vec<u8>,
 }
 
-impl<R: BufRead> Read for Remembering<R> {
+impl<R: Read> Read for Remembering<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.inner.read(buffer)?;
         self.bytes.extend_from_slice(&buffer[..n]);
         Ok(n)
-    }
-}
-
-impl<R: BufRead> BufRead for Remembering<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.inner.fill_buf()
-    }
-
-    fn consume(&mut self, n: usize) {
-        let read = self.inner.fill_buf().unwrap_or_default();
-        self.bytes.extend_from_slice(&read[..n.min(read.len())]);
-        self.inner.consume(n);
     }
 }

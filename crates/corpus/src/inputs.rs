@@ -1,6 +1,6 @@
 //! The inputs of a run: opened, and read portion by portion.
 
-use std::io::{self, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::iter::Enumerate;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,17 +11,19 @@ use super::budget::Meter;
 use super::columns::Columns;
 use super::compression::{Counted, READ_BUFFER_BYTES};
 use super::content;
-use super::csv::Csv;
+use super::csv::{self, Csv};
 use super::error::Error;
 use super::files::{self, Source};
 use super::format::Format;
 use super::guarded::Guarded;
 use super::header::Header;
 use super::internal_error::caught;
+use super::json::documents::{Documents, are_documents};
 use super::left_out::LeftOut;
 use super::lines::Lines;
 use super::location::Location;
-use super::options::InputOptions;
+use super::notes::Notes;
+use super::options::{InputOptions, TableOptions};
 use super::origin::Origin;
 use super::parquet::Parquet;
 use super::reader::RecordReader;
@@ -39,7 +41,10 @@ pub struct Inputs {
     pub n_bytes: Option<u64>,
     /// Files found among the inputs and not read.
     pub left_out: LeftOut,
+    /// Things found out about the inputs so far.
+    pub notes: Notes,
     record_bytes_max: usize,
+    tables: TableOptions,
     /// Use of whole rows, beside the fields found in them.
     pub whole_rows: WholeRows,
 }
@@ -54,7 +59,9 @@ impl Inputs {
             n_bytes_read: Arc::default(),
             n_bytes,
             left_out,
+            notes: Notes::default(),
             record_bytes_max: options.records.record_bytes_max,
+            tables: options.records.tables,
             whole_rows: WholeRows::default(),
         })
     }
@@ -65,7 +72,8 @@ impl Inputs {
         let sources = self.sources.iter().map(|source| source.again().ok_or(source.path()));
         let n_bytes_read = Arc::clone(&self.n_bytes_read);
         let (sources, whole_rows) = (sources.collect::<Result<_, _>>()?, self.whole_rows.clone());
-        Ok(Self { sources, n_bytes_read, whole_rows, left_out: self.left_out.clone(), ..*self })
+        let (left_out, notes) = (self.left_out.clone(), self.notes.clone());
+        Ok(Self { sources, n_bytes_read, whole_rows, left_out, notes, ..*self })
     }
 
     /// Returns the paths of the inputs, in reading order.
@@ -92,7 +100,7 @@ impl Inputs {
         let mut headers = Vec::new();
         for source in &mut self.sources {
             let is_once = source.opened.is_some();
-            match Header::peek(source, self.record_bytes_max) {
+            match Header::peek(source, self.tables, self.record_bytes_max) {
                 Ok(header) => headers.extend(header.map(|header| (source.path(), header))),
                 Err(error) if is_once => {
                     let failed = format!("failed to read {}", source.path().display());
@@ -108,10 +116,11 @@ impl Inputs {
     /// `columns`.
     #[must_use]
     pub fn chunks(self, from: Position, columns: &Columns) -> Chunks {
-        let Self { sources, n_bytes_read, record_bytes_max, whole_rows, .. } = self;
+        let Self { sources, n_bytes_read, notes, record_bytes_max, tables, whole_rows, .. } = self;
         let sources = sources.into_iter().enumerate();
-        let columns = columns.clone();
-        Chunks { sources, from, columns, whole_rows, n_bytes_read, record_bytes_max, current: None }
+        let reading =
+            Reading { columns: columns.clone(), whole_rows, n_bytes_read, notes, record_bytes_max, tables };
+        Chunks { sources, from, reading, current: None }
     }
 }
 
@@ -120,11 +129,18 @@ impl Inputs {
 pub struct Chunks {
     sources: Enumerate<vec::IntoIter<Source>>,
     from: Position,
+    reading: Reading,
+    current: Option<Current>,
+}
+
+/// Way in which sources are read.
+struct Reading {
     columns: Columns,
     whole_rows: WholeRows,
     n_bytes_read: Arc<AtomicU64>,
+    notes: Notes,
     record_bytes_max: usize,
-    current: Option<Current>,
+    tables: TableOptions,
 }
 
 /// The source being read.
@@ -149,7 +165,7 @@ impl Iterator for Chunks {
                 None => {
                     let (n_file, source) = self.sources.next()?;
                     if n_file < self.from.n_file {
-                        self.n_bytes_read.fetch_add(source.location().n_bytes(), Ordering::Relaxed);
+                        self.reading.n_bytes_read.fetch_add(source.location().n_bytes(), Ordering::Relaxed);
                         continue;
                     }
                     self.current.insert(self.begin(n_file, source))
@@ -171,10 +187,7 @@ impl Chunks {
     fn begin(&self, n_file: usize, source: Source) -> Current {
         let n_taken = if n_file == self.from.n_file { self.from.n_records } else { 0 };
         let origin = Arc::new(source.origin());
-        let opened = caught(|| {
-            reader(source, &self.n_bytes_read, &self.columns, &self.whole_rows, self.record_bytes_max)
-                .map_err(|error| error.to_string())
-        });
+        let opened = caught(|| self.reading.reader(source).map_err(|error| error.to_string()));
         let reader = opened.and_then(|opened| opened).map(Guarded::new).map_err(Some);
         Current { origin, n_file, reader, n_taken, n_before: 0 }
     }
@@ -196,43 +209,48 @@ impl Current {
     }
 }
 
-fn reader(
-    source: Source,
-    n_bytes_read: &Arc<AtomicU64>,
-    columns: &Columns,
-    whole_rows: &WholeRows,
-    record_bytes_max: usize,
-) -> io::Result<Box<dyn RecordReader>> {
-    let unpacked = |source: Source| -> io::Result<_> {
-        let format = source.format();
-        let meter = Meter::start();
-        let content = content::unpacked(meter.of(Counted::new(source.open()?, n_bytes_read)), format)?;
-        Ok(BufReader::with_capacity(READ_BUFFER_BYTES, meter.of(content)))
-    };
-    let csv = |source, delimiter| -> io::Result<_> {
-        let csv = Csv::new(unpacked(source)?, delimiter, columns.clone(), record_bytes_max);
-        Ok(Box::new(csv.with_whole_rows(whole_rows)))
-    };
-    Ok(match source.format() {
-        Format::Jsonl => {
-            let is_stdin = source.is_stdin();
-            Box::new(Lines::new(unpacked(source)?, record_bytes_max).from_stdin(is_stdin))
-        }
-        Format::Csv => csv(source, b',')?,
-        Format::Tsv => csv(source, b'\t')?,
-        Format::Parquet => {
-            let parquet = Parquet::open(source.location(), columns, n_bytes_read, record_bytes_max);
-            // The actual content says more than the absence of the expected one.
-            let parquet = parquet.map_err(|error| match source.complaint() {
-                Some(complaint) => io::Error::other(format!("the file {complaint}")),
-                None => io::Error::other(error),
-            });
-            Box::new(parquet?.with_whole_rows(whole_rows))
-        }
-        Format::Text => Box::new(WholeFile::new(unpacked(source)?, Form::Text, record_bytes_max)),
-        Format::Html => Box::new(WholeFile::new(unpacked(source)?, Form::Html, record_bytes_max)),
-        Format::Warc => Box::new(Warc::new(unpacked(source)?, record_bytes_max)),
-    })
+impl Reading {
+    fn reader(&self, source: Source) -> io::Result<Box<dyn RecordReader>> {
+        let Self { columns, whole_rows, n_bytes_read, record_bytes_max, .. } = self;
+        let (format, record_bytes_max) = (source.format(), *record_bytes_max);
+        let unpacked = |source: Source| -> io::Result<_> {
+            let meter = Meter::start();
+            let content = content::unpacked(meter.of(Counted::new(source.open()?, n_bytes_read)), format)?;
+            Ok(BufReader::with_capacity(READ_BUFFER_BYTES, meter.of(content)))
+        };
+        Ok(match format {
+            Format::Jsonl => {
+                let is_stdin = source.is_stdin();
+                let mut content = unpacked(source)?;
+                match are_documents(content.fill_buf()?) {
+                    true => Box::new(Documents::new(content, record_bytes_max)),
+                    false => Box::new(Lines::new(content, record_bytes_max).from_stdin(is_stdin)),
+                }
+            }
+            Format::Csv | Format::Tsv => {
+                let name = source.origin().name().to_owned();
+                let csv::Opened { content, dialect, unusual } =
+                    csv::open(unpacked(source)?, format, self.tables);
+                if let Some(unusual) = unusual {
+                    self.notes.add(&name, format!("read as {unusual}"));
+                }
+                let csv = Csv::new(content, dialect, columns.clone(), record_bytes_max);
+                Box::new(csv.with_whole_rows(whole_rows))
+            }
+            Format::Parquet => {
+                let parquet = Parquet::open(source.location(), columns, n_bytes_read, record_bytes_max);
+                // The actual content says more than the absence of the expected one.
+                let parquet = parquet.map_err(|error| match source.complaint() {
+                    Some(complaint) => io::Error::other(format!("the file {complaint}")),
+                    None => io::Error::other(error),
+                });
+                Box::new(parquet?.with_whole_rows(whole_rows))
+            }
+            Format::Text => Box::new(WholeFile::new(unpacked(source)?, Form::Text, record_bytes_max)),
+            Format::Html => Box::new(WholeFile::new(unpacked(source)?, Form::Html, record_bytes_max)),
+            Format::Warc => Box::new(Warc::new(unpacked(source)?, record_bytes_max)),
+        })
+    }
 }
 
 #[cfg(test)]

@@ -1,36 +1,58 @@
 //! Extraction of the requested values from one line of JSON. The rest is skipped, not kept.
 
+pub(super) mod documents;
+pub(super) mod not_a_number;
+
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::field_path::FieldPath;
-use super::value::{Value, Values};
+use super::field_path::{FieldPath, Step};
+use super::value::{TEXT_SEPARATOR, Value, Values};
 
 /// Requested fields, as a tree of their paths.
 #[derive(Debug)]
 pub(super) struct JsonFields {
     root: Node,
     n_values: usize,
+    /// Value of each path, and its place where it is found by another way, beyond the values.
+    other_ways: Vec<(usize, usize)>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Node {
-    /// Indices of the values at this node.
-    values: Vec<usize>,
+    /// The values at this node.
+    values: Vec<Wanted>,
     /// Nodes below, by the name of a field or the index in an array.
     children: Vec<(String, Node)>,
+    /// Node of each element of an array that has none of its own.
+    each: Option<Box<Node>>,
+}
+
+/// Place of a value among those of the record.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    value: usize,
+    /// True if the values of several elements are joined.
+    is_joined: bool,
 }
 
 impl JsonFields {
     pub(super) fn new<'p>(paths: impl Iterator<Item = &'p FieldPath>) -> Self {
-        let (mut root, mut n_values) = (Node::default(), 0);
-        for (i, path) in paths.enumerate() {
-            root.add(&path.steps, i);
-            n_values = i + 1;
+        let paths: Vec<&FieldPath> = paths.collect();
+        let (mut root, n_values, mut other_ways) = (Node::default(), paths.len(), Vec::new());
+        for (i, path) in paths.into_iter().enumerate() {
+            for (n_way, way) in path.ways().enumerate() {
+                let value = if n_way == 0 { i } else { n_values + other_ways.len() };
+                root.add(way, Wanted { value, is_joined: false });
+                if n_way > 0 {
+                    other_ways.push((i, value));
+                }
+            }
         }
-        Self { root, n_values }
+        root.give_each_to_children();
+        Self { root, n_values, other_ways }
     }
 
     /// Reads one line; the error is the reason shown to the user.
@@ -40,8 +62,15 @@ impl JsonFields {
         if line.trim_start().starts_with('[') {
             return Err("a JSON array: JSON Lines has one object on each line".to_owned());
         }
+        self.read(line).or_else(|why| {
+            let clean = not_a_number::without(line).ok_or(why)?;
+            Ok(self.read(&clean)?.into_iter().map(|value| value.map(Value::into_owned)).collect())
+        })
+    }
+
+    fn read<'a>(&self, line: &'a str) -> Result<Values<'a>, String> {
         let mut json = serde_json::Deserializer::from_str(line);
-        let mut values = vec![None; self.n_values];
+        let mut values = vec![None; self.n_values + self.other_ways.len()];
         let object = Object(At { node: &self.root, values: &mut values });
         object.deserialize(&mut json).and_then(|()| json.end()).map_err(|error| {
             // Every record is one line, so serde's line number is of no use.
@@ -53,26 +82,60 @@ impl JsonFields {
                 reason
             }
         })?;
+        for (value, other) in &self.other_ways {
+            let other = values[*other].take();
+            values[*value] = values[*value].take().or(other);
+        }
+        values.truncate(self.n_values);
         Ok(values)
     }
 }
 
 impl Node {
-    fn add(&mut self, steps: &[String], value: usize) {
-        let Some((step, rest)) = steps.split_first() else {
-            self.values.push(value);
-            return;
-        };
-        let known = self.children.iter().position(|(name, _)| name == step);
-        let child = known.unwrap_or_else(|| {
-            self.children.push((step.clone(), Self::default()));
+    fn add(&mut self, steps: &[Step], wanted: Wanted) {
+        match steps.split_first() {
+            None => self.values.push(wanted),
+            Some((Step::Name(name), rest)) => self.child_mut(name).add(rest, wanted),
+            Some((Step::Each, rest)) => {
+                self.each.get_or_insert_default().add(rest, Wanted { is_joined: true, ..wanted });
+            }
+        }
+    }
+
+    fn child_mut(&mut self, name: &str) -> &mut Self {
+        let known = self.children.iter().position(|(child, _)| child == name);
+        let place = known.unwrap_or_else(|| {
+            self.children.push((name.to_owned(), Self::default()));
             self.children.len() - 1
         });
-        self.children[child].1.add(rest, value);
+        &mut self.children[place].1
+    }
+
+    /// Gives all of `each` to the elements with nodes of their own, which are looked at first.
+    fn give_each_to_children(&mut self) {
+        if let Some(each) = &self.each {
+            self.children.iter_mut().for_each(|(_, child)| child.merge(each));
+        }
+        let children = self.children.iter_mut().map(|(_, child)| child);
+        children.chain(self.each.as_deref_mut()).for_each(Self::give_each_to_children);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.values.extend_from_slice(&other.values);
+        other.children.iter().for_each(|(name, child)| self.child_mut(name).merge(child));
+        if let Some(each) = &other.each {
+            self.each.get_or_insert_default().merge(each);
+        }
     }
 
     fn child(&self, name: &str) -> Option<&Self> {
         self.children.iter().find(|(child, _)| child == name).map(|(_, node)| node)
+    }
+
+    fn element(&self, i: usize) -> Option<&Self> {
+        // Indices become names only where some are requested.
+        let child = if self.children.is_empty() { None } else { self.child(&i.to_string()) };
+        child.or(self.each.as_deref())
     }
 }
 
@@ -87,9 +150,17 @@ impl<'de> At<'_, '_, 'de> {
     fn set(&mut self, value: Value<'de>) {
         let Some((last, others)) = self.node.values.split_last() else { return };
         for other in others {
-            self.values[*other] = Some(value.clone());
+            self.put(*other, value.clone());
         }
-        self.values[*last] = Some(value);
+        self.put(*last, value);
+    }
+
+    fn put(&mut self, wanted: Wanted, value: Value<'de>) {
+        let place = &mut self.values[wanted.value];
+        *place = Some(match place.take().filter(|_| wanted.is_joined) {
+            None | Some(Value::Null) => value,
+            Some(before) => joined(before, value),
+        });
     }
 
     fn visit_fields<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<(), A::Error> {
@@ -102,6 +173,17 @@ impl<'de> At<'_, '_, 'de> {
             }
         }
         Ok(())
+    }
+}
+
+/// Joins the values of two elements of an array, which must be texts.
+fn joined<'a>(before: Value<'a>, value: Value<'a>) -> Value<'a> {
+    match (before, value) {
+        (before, Value::Null) => before,
+        (Value::Text(before), Value::Text(text)) => {
+            Value::Text(Cow::Owned(before.into_owned() + TEXT_SEPARATOR + &text))
+        }
+        (Value::Text(_), value) | (value, _) => value,
     }
 }
 
@@ -164,9 +246,7 @@ impl<'de> Visitor<'de> for At<'_, '_, 'de> {
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut array: A) -> Result<(), A::Error> {
         self.set(Value::Other("an array"));
         for i in 0_usize.. {
-            // Indices become names only where some are requested.
-            let child = if self.node.children.is_empty() { None } else { self.node.child(&i.to_string()) };
-            let more = match child {
+            let more = match self.node.element(i) {
                 Some(node) => array.next_element_seed(At { node, values: self.values })?,
                 None => array.next_element::<IgnoredAny>()?.map(|_| ()),
             };
@@ -225,67 +305,4 @@ impl<'n> Visitor<'_> for Key<'n> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Returns the values at `paths`, or the reason why the line cannot be read.
-    fn read(paths: &[&str], line: impl AsRef<[u8]>) -> Result<Vec<Option<String>>, String> {
-        let paths: Vec<FieldPath> = paths.iter().map(|path| path.parse().unwrap()).collect();
-        let values = JsonFields::new(paths.iter()).parse(line.as_ref())?;
-        let show = |value| match value {
-            Value::Text(text) => text.into_owned(),
-            Value::Integer(digits) => format!("integer {digits}"),
-            other => other.to_string(),
-        };
-        Ok(values.into_iter().map(|value| value.map(show)).collect())
-    }
-
-    #[test]
-    fn fields_wherever_they_stand() {
-        for (path, line, expected) in [
-            ("a", r#"{"a":"b"}"#, Some("b")),
-            ("a", r#"{"a":"b","a":"c"}"#, Some("c")),
-            ("a", r#"{"\u0061":"b\u0063"}"#, Some("bc")),
-            ("a", r#"{"x":{"a":1}}"#, None),
-            ("/a", r#"{"a":18446744073709551615}"#, Some("integer 18446744073709551615")),
-            ("/a/b", r#"{"a":{"x":[{}],"b":-1}}"#, Some("integer -1")),
-            ("/a/b", r#"{"a":{"b":{"c":1}}}"#, Some("an object")),
-            ("/a/b", r#"{"a":"b"}"#, None),
-            ("/a/b", r#"{"a":null}"#, None),
-            ("/a/b", r#"{"a":[{"b":1}]}"#, None),
-            ("/a/1/b", r#"{"a":[{"b":1},{"b":"two"},{"b":3}]}"#, Some("two")),
-            ("/a/2", r#"{"a":[1,2]}"#, None),
-            ("/x~1y", r#"{"x/y":false}"#, Some("a boolean")),
-            ("a/b", r#"{"a/b":null}"#, Some("null")),
-            ("a", r#"{"a":1e3}"#, Some("a number that is no 64-bit integer")),
-            ("a", r#"{"a":[[["x"]]]}"#, Some("an array")),
-        ] {
-            assert_eq!(read(&[path], line).unwrap(), [expected.map(str::to_owned)], "{path} in {line}");
-        }
-    }
-
-    #[test]
-    fn one_field_may_be_asked_for_twice_and_with_what_is_in_it() {
-        let read = read(&["a", "/b/c", "/a", "b"], r#"{"b":{"c":"d"},"a":"x"}"#).unwrap();
-        assert_eq!(read, ["x", "d", "x", "an object"].map(|value| Some(value.to_owned())));
-    }
-
-    #[test]
-    fn reasons() {
-        for (line, part) in [
-            (&b""[..], "EOF"),
-            (b"[1]", "one object on each line"),
-            (b"1", "expected a JSON object"),
-            (br#"{"id":"a","text":"b"} x"#, "trailing characters at column 23"),
-            (br#"{"id":"a","text":"\ud800"}"#, "lone surrogate"),
-            (br#"{"id":"a","text":"\ud800\u0041"}"#, "hex escape"),
-            (b"{\"id\":\"a\",\"text\":\"\xff\"}", "invalid UTF-8 after byte 18"),
-            (format!(r#"{{"id":"a","x":{}"#, "[".repeat(1_000_000)).as_bytes(), "EOF"),
-            (format!(r#"{{"text":{}"#, "[".repeat(1_000_000)).as_bytes(), "EOF"),
-            (format!(r#"{{"text":{}"#, r#"{"text":"#.repeat(1_000_000)).as_bytes(), "EOF"),
-        ] {
-            let reason = read(&["id", "text"], line).unwrap_err();
-            assert!(reason.contains(part), "{reason:?} should say {part:?}");
-        }
-    }
-}
+mod tests;

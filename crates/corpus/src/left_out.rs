@@ -1,4 +1,5 @@
-//! Files found and not read because their names imply no known format, counted by ending.
+//! Files found and not read, counted by ending: their names imply no known format, or they say how
+//! a folder was written.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -21,6 +22,9 @@ const ENDING_BYTES_MAX: usize = 16;
 const NO_ENDING: &str = "no ending";
 const OTHERS: &str = "others";
 
+/// Stands in the place of an ending for files that programs write beside their data.
+const SIDE_FILES: &str = "side files";
+
 /// Number of files by ending.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut(BTreeMap<String, u64>);
@@ -29,6 +33,17 @@ impl LeftOut {
     /// Counts a file of this name.
     pub fn add(&mut self, name: &str) {
         self.add_ending(&ending(name), 1);
+    }
+
+    /// Counts a file that a program wrote beside its data.
+    pub(super) fn add_side_file(&mut self) {
+        self.add_ending(SIDE_FILES, 1);
+    }
+
+    /// Returns true if there are none but files that programs write beside their data.
+    #[must_use]
+    pub fn is_side_files(&self) -> bool {
+        self.0.keys().all(|ending| ending == SIDE_FILES)
     }
 
     /// Returns true if every file found is read.
@@ -129,6 +144,10 @@ mod tests {
         assert_eq!(left_out.to_string(), "1 file (.pdf 1)");
         ["b.docx", "c.docx", "d"].iter().for_each(|name| left_out.add(name));
         assert_eq!(left_out.to_string(), "4 files (.docx 2, .pdf 1, no ending 1)");
+        assert!(!left_out.is_side_files());
+        let mut side_files = LeftOut::default();
+        side_files.add_side_file();
+        assert!(side_files.is_side_files() && side_files.to_string() == "1 file (side files 1)");
         for n in 0..5_000 {
             left_out.add(&format!("a.{n}"));
         }

@@ -63,6 +63,7 @@ mod made_ids;
 mod members;
 #[cfg(test)]
 mod mutations;
+mod notes;
 mod numbers;
 mod options;
 mod origin;
@@ -71,6 +72,8 @@ mod rank;
 mod reader;
 mod records;
 mod remote;
+mod side_files;
+mod table_folders;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod text;
@@ -85,6 +88,7 @@ mod wildcards;
 struct Readme;
 
 pub use columns::Columns;
+pub use csv::Quote;
 pub use documents::{Document, Documents, Rejected};
 pub use error::Error;
 pub use field_path::FieldPath;
@@ -98,8 +102,11 @@ pub use left_out::LeftOut;
 pub use location::{Identity, Location, NoIdentity};
 pub use made_ids::{FILES_MAX, MadeIds, RoundIds};
 pub use members::Members;
+pub use notes::Notes;
 pub use numbers::Grouped;
-pub use options::{InputOptions, PageText, RECORD_BYTES_MAX, RecordOptions, WAIT};
+pub use options::{
+    InputOptions, PageText, RECORD_BYTES_MAX, RecordOptions, TableOptions, TextEncoding, WAIT,
+};
 pub use origin::Origin;
 pub use rank::{Rank, RankBy};
 pub use records::{Chunk, Numbered, Place, Position, RawRecord, RecordError};

@@ -7,13 +7,35 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::json::not_a_number;
+
 /// Names and values in written order.
-pub struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub struct Members<'a>(Vec<(Cow<'a, str>, Cow<'a, RawValue>)>);
 
 impl<'a> Members<'a> {
-    /// Parses `line`; `None` if it is not an object.
+    /// Parses `line`; `None` if it is not an object. `NaN` and `Infinity` become null.
     pub fn of(line: &'a [u8]) -> Option<Self> {
-        serde_json::from_slice(line).ok()
+        serde_json::from_slice(line).ok().or_else(|| {
+            let clean = not_a_number::without(std::str::from_utf8(line).ok()?)?;
+            serde_json::from_str(&clean).ok().map(Members::into_owned)
+        })
+    }
+
+    pub(super) fn into_owned(self) -> Members<'static> {
+        let owned = |(name, value): (Cow<'_, str>, Cow<'_, RawValue>)| {
+            (Cow::Owned(name.into_owned()), Cow::Owned(value.into_owned()))
+        };
+        Members(self.0.into_iter().map(owned).collect())
+    }
+
+    /// Returns the names, in written order.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| &**name)
+    }
+
+    /// Returns the value of a member in its written form.
+    pub(super) fn value(&self, name: &str) -> Option<&str> {
+        self.0.iter().rev().find(|(member, _)| member == name).map(|(_, value)| value.get())
     }
 
     /// Removes the members with these names.
@@ -63,7 +85,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::new();
                 while let Some(name) = map.next_key::<Name<'de>>()? {
-                    members.push((name.0, map.next_value()?));
+                    members.push((name.0, Cow::Borrowed(map.next_value()?)));
                 }
                 Ok(Members(members))
             }
@@ -90,6 +112,8 @@ mod tests {
         assert_eq!(text(members.to_object().unwrap()), format!("{{{rest}"));
         assert_eq!(text(Members::of(b"{}").unwrap().with_string("id", "1")), r#"{"id":"1"}"#);
         assert!(members.without(&["n", "ab", "t"]).to_object().is_none());
+        let not_a_number = Members::of(br#"{"n":NaN,"a":"NaN"}"#).unwrap();
+        assert_eq!(text(not_a_number.to_object().unwrap()), r#"{"n":null,"a":"NaN"}"#);
         for no_object in ["", "[]", "1", "{\"a\":}"] {
             assert!(Members::of(no_object.as_bytes()).is_none());
         }

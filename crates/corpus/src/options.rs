@@ -1,10 +1,13 @@
 //! Options of reading: the inputs, and the form of their records.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
-use serde::Serialize;
+use encoding_rs::Encoding;
+use serde::{Serialize, Serializer};
 
+use super::csv::Quote;
 use super::field_path::FieldPath;
 use super::format::Format;
 
@@ -40,6 +43,9 @@ pub struct RecordOptions {
     pub id_field: Option<FieldPath>,
     /// Fields that hold the text; several are joined by line breaks.
     pub text_field: Vec<FieldPath>,
+    /// Form of the inputs that are CSV or TSV.
+    #[serde(flatten)]
+    pub tables: TableOptions,
     /// Maximum length of a record in bytes, which bounds memory. A longer record is rejected.
     pub record_bytes_max: usize,
     /// Text that is taken of HTML pages.
@@ -70,6 +76,45 @@ impl PageText {
     }
 }
 
+/// Form of tables of text, as far as each file does not tell its own.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct TableOptions {
+    /// Byte between the cells of a row.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_character")]
+    pub delimiter: Option<u8>,
+    /// Quoting of cells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quote: Option<Quote>,
+    /// Encoding of the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<TextEncoding>,
+}
+
+fn as_character<S: Serializer>(delimiter: &Option<u8>, serializer: S) -> Result<S::Ok, S::Error> {
+    delimiter.map(char::from).serialize(serializer)
+}
+
+/// Encoding of a text, by any of the names that browsers know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextEncoding(pub(super) &'static Encoding);
+
+impl FromStr for TextEncoding {
+    type Err = &'static str;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Encoding::for_label_no_replacement(name.as_bytes())
+            .map(Self)
+            .ok_or("no such encoding is known; utf-8, gb18030, big5, shift_jis, windows-1252 and others are")
+    }
+}
+
+impl Serialize for TextEncoding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.name())
+    }
+}
+
 /// Default of [`RecordOptions::record_bytes_max`].
 pub const RECORD_BYTES_MAX: usize = 16 << 20;
 
@@ -89,6 +134,7 @@ impl Default for RecordOptions {
     fn default() -> Self {
         let text_field = vec![FieldPath::name("text")];
         let (record_bytes_max, html) = (RECORD_BYTES_MAX, PageText::default());
-        Self { format: None, id_field: None, text_field, record_bytes_max, html }
+        let tables = TableOptions::default();
+        Self { format: None, id_field: None, text_field, tables, record_bytes_max, html }
     }
 }

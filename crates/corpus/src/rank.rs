@@ -1,8 +1,8 @@
 //! Rank of a record: a number by which one of several near documents is chosen.
 
-use std::fmt;
+mod times;
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
+use std::fmt;
 
 use super::field_path::FieldPath;
 use super::value::Value;
@@ -14,16 +14,14 @@ const TIME_FIELD: &str = "time";
 const WARC_TIME_FIELD: &str = "WARC-Date";
 
 /// Smallest number that counts milliseconds; below it, a number counts seconds. In seconds it lies
-/// in the year 5138, in milliseconds in 1973.
+/// in the year 5138, in milliseconds in 1973. Microseconds and nanoseconds begin likewise.
 const FIRST_MS: f64 = 1e11;
+const FIRST_US: f64 = 1e14;
+const FIRST_NS: f64 = 1e17;
 
 const MS_PER_SECOND: f64 = 1_000.0;
-
-/// Notations of date and time beside RFC 3339, with an offset from UTC and without.
-const WITH_OFFSET: [&str; 4] =
-    ["%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M%#z", "%Y-%m-%d %H:%M%#z"];
-const WITHOUT_OFFSET: [&str; 4] =
-    ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"];
+const US_PER_MS: f64 = 1e3;
+const NS_PER_MS: f64 = 1e6;
 
 /// Measure of the ranking, and the fields that hold it.
 #[derive(Debug)]
@@ -114,7 +112,8 @@ impl RankBy {
         let number = match (self, value) {
             (Self::Length, _) => Some(text.chars().count() as f64),
             (Self::Time(_), Some(Value::Time(ms))) => Some(*ms as f64),
-            (Self::Time(_), Some(Value::Text(text))) => text_ms(text),
+            (Self::Time(_), Some(Value::Text(text))) => text_ms(text.trim()),
+            (Self::Time(_), Some(Value::Integer(digits))) => digits_ms(digits),
             (Self::Time(_), Some(value)) => value.number().map(number_ms),
             (Self::Number(_), Some(Value::Time(ms))) => Some(*ms as f64),
             (Self::Number(_), Some(value)) => value.number(),
@@ -135,32 +134,27 @@ impl Value<'_> {
     }
 }
 
-/// Converts seconds or milliseconds to milliseconds since 1970.
+/// Converts seconds, or what a number of that size counts, to milliseconds since 1970.
 fn number_ms(number: f64) -> f64 {
-    if number.abs() < FIRST_MS { number * MS_PER_SECOND } else { number }
+    match number.abs() {
+        ..FIRST_MS => number * MS_PER_SECOND,
+        FIRST_US..FIRST_NS => number / US_PER_MS,
+        FIRST_NS.. => number / NS_PER_MS,
+        _ => number,
+    }
+}
+
+/// Parses a year, or a number of seconds or of their like; returns milliseconds since 1970.
+fn digits_ms(digits: &str) -> Option<f64> {
+    match times::year_ms(digits) {
+        Some(ms) => Some(ms as f64),
+        None => digits.parse().ok().map(number_ms),
+    }
 }
 
 /// Parses a date, a date with a time of day, or a number; returns milliseconds since 1970.
 fn text_ms(text: &str) -> Option<f64> {
-    let text = text.trim();
-    let with_offset = || {
-        let read = |format| DateTime::parse_from_str(text, format).ok();
-        WITH_OFFSET.into_iter().find_map(read).map(|time| time.timestamp_millis())
-    };
-    // A time without an offset is taken as UTC.
-    let in_utc = || {
-        let read = |format| NaiveDateTime::parse_from_str(text, format).ok();
-        // Eight digits are a date without hyphens; as a number they would lie in 1970.
-        let basic = || NaiveDate::parse_from_str(text, "%Y%m%d").ok().filter(|_| text.len() == 8);
-        let date = || Some(text.parse::<NaiveDate>().ok().or_else(basic)?.and_time(NaiveTime::MIN));
-        let time = WITHOUT_OFFSET.into_iter().find_map(read).or_else(date)?;
-        Some(time.and_utc().timestamp_millis())
-    };
-    let time = DateTime::parse_from_rfc3339(text).ok().map(|time| time.timestamp_millis());
-    match time.or_else(with_offset).or_else(in_utc) {
-        Some(ms) => Some(ms as f64),
-        None => text.parse().ok().map(number_ms),
-    }
+    times::text_ms(text).map(|ms| ms as f64).or_else(|| digits_ms(text))
 }
 
 #[cfg(test)]
@@ -235,6 +229,12 @@ mod tests {
             (Value::Integer("99999999999".into()), Some(99_999_999_999_000.0)),
             (Value::Integer("100000000000".into()), Some(100_000_000_000.0)),
             (Value::Float(1.5), Some(1500.0)),
+            (Value::Integer("1700000000000000".into()), Some(1_700_000_000_000.0)),
+            (Value::Integer("1700000000000000000".into()), Some(1_700_000_000_000.0)),
+            (text("1970"), Some(0.0)),
+            (Value::Integer("1971".into()), Some(365.0 * day)),
+            (text("Fri, 02 Jan 1970 00:00:00 GMT"), Some(day)),
+            (text("02/01/1970"), None),
             (Value::Time(5), Some(5.0)),
             (text("yesterday"), None),
             (text("2024-02-30"), None),

@@ -38,6 +38,8 @@ pub(super) struct Records {
     cells: Vec<Cell>,
     /// True if the source waits for its writer after these records.
     is_at_rest: bool,
+    /// Names of all columns as shown to the user, if the records are rows.
+    columns: Option<Arc<str>>,
 }
 
 /// Meaning of the bytes of a record.
@@ -92,6 +94,8 @@ pub struct RawRecord<'a> {
     pub(super) bytes: &'a [u8],
     /// Empty if the record is not a row.
     pub(super) cells: &'a [Cell],
+    /// Names of all columns as shown to the user; empty if the record is not a row.
+    pub(super) columns: &'a str,
 }
 
 impl<'a> RawRecord<'a> {
@@ -181,7 +185,8 @@ impl Chunk {
 
 impl Records {
     pub(super) fn new(form: Form) -> Self {
-        Self { form, bytes: Vec::new(), entries: Vec::new(), cells: Vec::new(), is_at_rest: false }
+        let (bytes, entries, cells) = (Vec::new(), Vec::new(), Vec::new());
+        Self { form, bytes, entries, cells, is_at_rest: false, columns: None }
     }
 
     /// Returns one record that could not be read.
@@ -258,6 +263,11 @@ impl Records {
         self.bytes.truncate(self.start());
     }
 
+    /// Names all columns of the rows, as shown to the user.
+    pub(super) fn name_columns(&mut self, columns: &Arc<str>) {
+        self.columns = Some(Arc::clone(columns));
+    }
+
     /// Adds a cell to the pending row.
     pub(super) fn push_cell(&mut self, cell: Cell) {
         self.cells.push(cell);
@@ -299,7 +309,8 @@ impl Records {
         self.entries.iter().map(move |entry| {
             let bytes = &self.bytes[std::mem::replace(&mut start, entry.end)..entry.end];
             let cells = &self.cells[std::mem::replace(&mut start_cell, entry.end_cell)..entry.end_cell];
-            let record = RawRecord { form: self.form, bytes, cells };
+            let columns = self.columns.as_deref().unwrap_or_default();
+            let record = RawRecord { form: self.form, bytes, cells, columns };
             (entry.number, entry.error.as_ref().map_or(Ok(record), Err))
         })
     }

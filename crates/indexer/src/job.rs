@@ -124,9 +124,11 @@ impl Job {
         let progress = Progress::new(&inputs, work.quiet || results_in_terminal);
         if !inputs.left_out.is_empty() {
             let left_out = &inputs.left_out;
-            progress.console().print(format_args!(
-                "left out: {left_out}, whose names do not say a known format; {WHAT_TO_DO}"
-            ));
+            let why = match left_out.is_side_files() {
+                true => "which say how a folder was written".to_owned(),
+                false => format!("whose names do not say a known format; {WHAT_TO_DO}"),
+            };
+            progress.console().print(format_args!("left out: {left_out}, {why}"));
         }
         let rejects = Rejects::new(rejects.as_deref(), progress.console(), journal.as_ref())?;
         let fields = Fields::new(FieldNames {
@@ -235,7 +237,7 @@ impl Job {
         } = self;
         let stop = journal.as_ref().map(|_| Stop::listen()).transpose()?;
         journal.as_ref().map_or(Ok(()), Journal::begin)?;
-        let left_out = inputs.left_out.clone();
+        let (left_out, notes) = (inputs.left_out.clone(), inputs.notes.clone());
         let mut so_far = journal.as_ref().map(|journal| journal.checkpoint().clone()).unwrap_or_default();
         let survey_time = surveyed_from.map_or(Duration::ZERO, |from| from.elapsed());
         progress.start(so_far.time + survey_time);
@@ -287,6 +289,12 @@ impl Job {
                 so_far.time = progress.elapsed();
                 take_checkpoint(journal, &mut so_far, sink, &mut rejects)?;
             }
+        }
+        for field in fields.unseen_texts() {
+            progress.console().print(format_args!("no record has the field {field}; it counts as empty"));
+        }
+        for note in notes.lines() {
+            progress.console().print(format_args!("{note}"));
         }
         if so_far.n_read == 0 && so_far.n_passed_over > 0 {
             progress.console().print(format_args!(

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::super::field_path::FieldPath;
 use super::super::value::Value;
-use super::unfit;
+use super::there::unfit;
 
 /// Base64 of RFC 4648, section 4, with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(

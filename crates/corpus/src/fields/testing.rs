@@ -1,11 +1,11 @@
 //! Helpers for the tests of readers.
 
-use super::super::origin::Origin;
-use super::super::reader::RecordReader;
-use super::super::records::Position;
 use super::*;
+use crate::origin::Origin;
+use crate::reader::RecordReader;
+use crate::records::Position;
 
-pub(in super::super) fn names(texts: &[&str], make_ids: bool) -> FieldNames {
+pub(crate) fn names(texts: &[&str], make_ids: bool) -> FieldNames {
     let texts = texts.iter().map(|text| text.parse().unwrap()).collect();
     let made_ids = if make_ids { MadeIds::ByPlace } else { MadeIds::None };
     let (id, given, source, source_default, html) = Default::default();
@@ -13,17 +13,14 @@ pub(in super::super) fn names(texts: &[&str], make_ids: bool) -> FieldNames {
 }
 
 impl FieldNames {
-    pub(in super::super) fn columns(self) -> Columns {
+    pub(crate) fn columns(self) -> Columns {
         Fields::new(self).columns()
     }
 }
 
 /// Reads all records: the number of each, with its id and text separated by a space, or the
 /// reason.
-pub(in super::super) fn rows(
-    reader: &mut dyn RecordReader,
-    names: FieldNames,
-) -> Vec<(u64, Result<String, String>)> {
+pub(crate) fn rows(reader: &mut dyn RecordReader, names: FieldNames) -> Vec<(u64, Result<String, String>)> {
     let (fields, origin) = (Fields::new(names), Origin::named("a", 0));
     let mut rows = Vec::new();
     while let Some(records) = reader.next_records() {

@@ -5,7 +5,7 @@ use super::*;
 
 #[track_caller]
 fn check(names: FieldNames, line: impl AsRef<[u8]>, expected: Result<(&str, &str), &str>) {
-    let record = RawRecord { form: Form::Json, bytes: line.as_ref(), cells: &[] };
+    let record = RawRecord { form: Form::Json, bytes: line.as_ref(), cells: &[], columns: "" };
     let place = Place { origin: &Origin::named("news/a.jsonl", 5), number: 7, position: Position::default() };
     match (Fields::new(names).parse(record, place), expected) {
         (Ok(Some(record)), Ok((id, text))) => assert_eq!((record.id.as_str(), &*record.text), (id, text)),
@@ -37,8 +37,32 @@ fn several_texts_are_joined() {
     let names = || names(&["title", "/meta/body"], false);
     check(names(), br#"{"meta":{"body":"b"},"id":"a","title":"t"}"#, Ok(("a", "t\nb")));
     check(names(), br#"{"meta":{"body":""},"id":"a","title":"t"}"#, Ok(("a", "t\n")));
-    check(names(), br#"{"meta":{},"id":"a","title":"t"}"#, Err("no field \"/meta/body\""));
-    check(names(), br#"{"meta":{"body":"b"},"id":"a","title":null}"#, Err("field \"title\" holds null"));
+    check(names(), br#"{"meta":{},"id":"a","title":"t"}"#, Ok(("a", "t\n")));
+    check(names(), br#"{"meta":{"body":"b"},"id":"a","title":null}"#, Ok(("a", "\nb")));
+    check(names(), br#"{"meta":{"body":null},"id":"a"}"#, Err("field \"/meta/body\" holds null"));
+    check(names(), br#"{"meta":{"body":"b"},"id":"a","title":3}"#, Err("field \"title\" holds an integer"));
+    check(
+        names(),
+        br#"{"meta":{"bodies":"b"},"id":"a"}"#,
+        Err("no field \"title\"; it has \"meta\", \"id\";"),
+    );
+}
+
+#[test]
+fn a_field_that_no_record_has_is_known() {
+    let fields = Fields::new(names(&["title", "titel", "body"], true));
+    let unseen = || fields.unseen_texts().map(FieldPath::given).collect::<Vec<_>>();
+    assert!(unseen().is_empty(), "there was no record");
+    for (line, expected) in [
+        (r#"{"title":"a"}"#, &["titel", "body"][..]),
+        (r#"{"body":null,"title":"b"}"#, &["titel"]),
+        (r#"{"titel":"c"}"#, &[]),
+    ] {
+        let record = RawRecord { form: Form::Json, bytes: line.as_bytes(), cells: &[], columns: "" };
+        let place = Place { origin: &Origin::named("a", 0), number: 1, position: Position::default() };
+        fields.parse(record, place).unwrap();
+        assert_eq!(unseen(), expected);
+    }
 }
 
 #[test]
@@ -65,7 +89,7 @@ fn sources() {
         (r#"{"id":"a","text":"b","source":[1]}"#, Err("or null as source"), Err("or null as source")),
         (&long, Err("at most 255 bytes"), Err("at most 255 bytes")),
     ] {
-        let record = RawRecord { form: Form::Json, bytes: line.as_bytes(), cells: &[] };
+        let record = RawRecord { form: Form::Json, bytes: line.as_bytes(), cells: &[], columns: "" };
         let parse = |source: Option<&str>, source_default: Option<&str>| {
             let source = source.map(|source| source.parse().unwrap());
             let source_default = source_default.map(|source| Source::new(source).unwrap());
@@ -117,7 +141,7 @@ fn labels() {
         ("[]".to_owned(), Err("expected a string, an integer or null as label")),
     ] {
         let line = format!(r#"{{"family":{label},"id":"a","text":"b","source":"s"}}"#);
-        let record = RawRecord { form: Form::Json, bytes: line.as_bytes(), cells: &[] };
+        let record = RawRecord { form: Form::Json, bytes: line.as_bytes(), cells: &[], columns: "" };
         let place = Place { origin: &Origin::named("a", 5), number: 7, position: Position::default() };
         let names = FieldNames { source: Some("source".parse().unwrap()), ..names(&["text"], false) };
         let fields = Fields::new(names).labelled("family".parse().unwrap());

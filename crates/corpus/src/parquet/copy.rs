@@ -1,6 +1,7 @@
 //! Copies of columns of Parquet in their stored form: values, and the levels that place them in
 //! rows. Nothing is converted, so nothing is lost.
 
+use parquet::basic::Type;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{
     BoolType, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type, Int64Type,
@@ -10,13 +11,21 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::writer::SerializedColumnWriter;
 use parquet::schema::types::ColumnDescriptor;
 
+/// Column being written.
+pub struct Target<'t, 'w> {
+    /// Writer of the column.
+    pub writer: &'t mut SerializedColumnWriter<'w>,
+    /// Definition level to write for each that is read: more may be null there than in the file.
+    pub levels: &'t [i16],
+}
+
 /// Reads the next rows of a `column`, one for each flag in `is_kept`, and writes those kept.
 /// Without a writer the rows are read all the same, as a check of their readability.
 pub fn copy(
     column: &ColumnDescriptor,
     reader: &mut ColumnReader,
     is_kept: &[bool],
-    to: Option<&mut SerializedColumnWriter<'_>>,
+    to: Option<Target<'_, '_>>,
 ) -> Result<()> {
     match reader {
         ColumnReader::BoolColumnReader(reader) => copy_typed::<BoolType>(column, reader, is_kept, to),
@@ -38,7 +47,7 @@ fn copy_typed<T: DataType>(
     column: &ColumnDescriptor,
     reader: &mut ColumnReaderImpl<T>,
     is_kept: &[bool],
-    to: Option<&mut SerializedColumnWriter<'_>>,
+    to: Option<Target<'_, '_>>,
 ) -> Result<()> {
     let (mut definitions, mut repetitions, mut values, mut n_rows) = (Vec::new(), Vec::new(), Vec::new(), 0);
     while n_rows < is_kept.len() {
@@ -58,19 +67,45 @@ fn copy_typed<T: DataType>(
     for i in 0..n_levels {
         // A row begins where the repetition level is 0.
         row += usize::from(!has_repetitions || repetitions.get(i) == Some(&0));
-        let value = match !has_definitions || definitions[i] == column.max_def_level() {
+        let definition = definitions.get(i).copied().filter(|_| has_definitions).unwrap_or(0);
+        let value = match definition == column.max_def_level() {
             true => Some(values.next().ok_or_else(misfit)?),
             false => None,
         };
         if *row.checked_sub(1).and_then(|row| is_kept.get(row)).ok_or_else(misfit)? {
-            kept.0.extend(definitions.get(i));
+            let level = usize::try_from(definition).ok().and_then(|level| to.levels.get(level));
+            kept.0.push(*level.ok_or_else(misfit)?);
             kept.1.extend(repetitions.get(i));
             kept.2.extend(value);
         }
     }
+    let may_be_null = to.levels.last().is_some_and(|defined| *defined > 0);
     let (definitions, repetitions) =
-        (has_definitions.then_some(&kept.0[..]), has_repetitions.then_some(&kept.1[..]));
-    to.typed::<T>().write_batch(&kept.2, definitions, repetitions)?;
+        (may_be_null.then_some(&kept.0[..]), has_repetitions.then_some(&kept.1[..]));
+    to.writer.typed::<T>().write_batch(&kept.2, definitions, repetitions)?;
+    Ok(())
+}
+
+/// Writes `n_rows` rows that are null in `column`.
+pub fn write_nulls(
+    column: &ColumnDescriptor,
+    n_rows: usize,
+    writer: &mut SerializedColumnWriter<'_>,
+) -> Result<()> {
+    let levels = vec![0; n_rows];
+    let (definitions, repetitions) = (Some(&levels[..]), (column.max_rep_level() > 0).then_some(&levels[..]));
+    match column.physical_type() {
+        Type::BOOLEAN => writer.typed::<BoolType>().write_batch(&[], definitions, repetitions),
+        Type::INT32 => writer.typed::<Int32Type>().write_batch(&[], definitions, repetitions),
+        Type::INT64 => writer.typed::<Int64Type>().write_batch(&[], definitions, repetitions),
+        Type::INT96 => writer.typed::<Int96Type>().write_batch(&[], definitions, repetitions),
+        Type::FLOAT => writer.typed::<FloatType>().write_batch(&[], definitions, repetitions),
+        Type::DOUBLE => writer.typed::<DoubleType>().write_batch(&[], definitions, repetitions),
+        Type::BYTE_ARRAY => writer.typed::<ByteArrayType>().write_batch(&[], definitions, repetitions),
+        Type::FIXED_LEN_BYTE_ARRAY => {
+            writer.typed::<FixedLenByteArrayType>().write_batch(&[], definitions, repetitions)
+        }
+    }?;
     Ok(())
 }
 

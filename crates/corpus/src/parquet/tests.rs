@@ -1,14 +1,16 @@
 use std::fs;
 
 use parquet::data_type::{
-    ByteArrayType, DoubleType, FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int64Type,
+    ByteArray, ByteArrayType, DoubleType, FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int64Type,
 };
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::SchemaDescriptor;
 
 use super::super::fields::FieldNames;
 use super::super::fields::testing::{names, rows};
+use super::super::records::Cell;
 use super::*;
 
 const SCHEMA: &str = "message m {
@@ -102,7 +104,7 @@ fn columns_that_will_not_do_are_named() {
         ("number", "text", "no field \"text\""),
         ("number", "meta", "holds a group of fields"),
         ("number", "tags", "holds a list"),
-        ("number", "raw", "holds binary data"),
+        ("number", "raw", "holds null"),
         ("number", "number", "holds an integer, expected a string"),
         ("weight", "/meta/text", "holds null"),
         ("day", "/meta/text", "holds a date or a time"),
@@ -187,6 +189,117 @@ fn several_columns_of_one_name_are_none() {
     let schema = parse_message_type(schema).unwrap();
     let schema = SchemaDescriptor::new(Arc::new(schema));
     let find = |name: &str| Column::find(&name.parse().unwrap(), &schema);
-    assert_eq!(find("id"), Column::Text(0));
+    assert_eq!(find("id").place(), Some(0));
     assert_eq!(find("text"), Column::Other("one of several columns of that name"));
+}
+
+/// Writes a file of one row group; `write` writes the column of each number.
+fn written(schema: &str, write: impl Fn(usize, &mut SerializedColumnWriter<'_>)) -> Vec<u8> {
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let mut writer =
+        SerializedFileWriter::new(Vec::new(), schema, Arc::new(WriterProperties::builder().build())).unwrap();
+    let mut columns = writer.next_row_group().unwrap();
+    let mut i = 0;
+    while let Some(mut column) = columns.next_column().unwrap() {
+        write(i, &mut column);
+        column.close().unwrap();
+        i += 1;
+    }
+    columns.close().unwrap();
+    writer.into_inner().unwrap()
+}
+
+/// Ids and texts as numpy, DuckDB, Polars and SQL write them.
+#[test]
+fn ids_of_other_types_and_strings_without_their_annotation() {
+    let schema = "message m {
+        required fixed_len_byte_array(16) uuid (UUID); required fixed_len_byte_array(2) bytes;
+        required fixed_len_byte_array(9) number (DECIMAL(20,2)); required binary text;
+        optional int32 nothing (UNKNOWN); required binary raw;
+    }";
+    let fixed = |bytes: &[u8]| FixedLenByteArray::from(bytes.to_vec());
+    let content = written(schema, |i, column| {
+        let fixed = [fixed(&[7; 16]), fixed(b"\xff\x01"), fixed(&[0, 0, 0, 0, 0, 0, 0, 2, 188])];
+        match i {
+            0..=2 => column.typed::<FixedLenByteArrayType>().write_batch(&fixed[i..=i], None, None),
+            4 => column.typed::<Int32Type>().write_batch(&[], Some(&[0]), None),
+            3 => column.typed::<ByteArrayType>().write_batch(&[ByteArray::from("a text")], None, None),
+            _ => column.typed::<ByteArrayType>().write_batch(&[ByteArray::from(vec![200])], None, None),
+        }
+        .unwrap();
+    });
+    for (id, text, expected) in [
+        ("uuid", "text", Ok("07070707-0707-0707-0707-070707070707 a text")),
+        ("bytes", "text", Ok("ff01 a text")),
+        ("number", "text", Ok("7 a text")),
+        ("raw", "text", Ok("c8 a text")),
+        ("uuid", "raw", Err("\"raw\" holds binary data")),
+        ("uuid", "nothing", Err("\"nothing\" holds null")),
+        ("nothing", "text", Err("\"nothing\" holds null")),
+        ("id", "text", Err("it has \"uuid\", \"bytes\", \"number\", \"text\", \"nothing\", \"raw\"; ")),
+    ] {
+        let rows = read_sample(&content, &fields(id, text), 99).unwrap();
+        match (&rows[0].1, expected) {
+            (Ok(row), Ok(expected)) => assert_eq!(row, expected),
+            (Err(reason), Err(part)) => assert!(reason.contains(part), "{reason:?} should say {part:?}"),
+            (row, _) => panic!("{id} {text}: {row:?}"),
+        }
+    }
+}
+
+/// Conversations, as sets for training have them.
+#[test]
+fn texts_in_lists() {
+    let schema = "message m {
+        required int64 id;
+        optional group messages (LIST) {
+            repeated group list { optional group element { optional binary content (STRING); } }
+        }
+        repeated group tags { required binary name (STRING); }
+        optional group lines (LIST) { repeated binary array (STRING); }
+    }";
+    let texts = |texts: &[&str]| texts.iter().map(|text| ByteArray::from(*text)).collect::<Vec<_>>();
+    let content = written(schema, |i, column| {
+        match i {
+            0 => column.typed::<Int64Type>().write_batch(&[1, 2, 3, 4], None, None),
+            // Two messages, then one without content, then no message, then no list.
+            1 => column.typed::<ByteArrayType>().write_batch(
+                &texts(&["a", "b"]),
+                Some(&[4, 4, 3, 1, 0]),
+                Some(&[0, 1, 0, 0, 0]),
+            ),
+            2 => column.typed::<ByteArrayType>().write_batch(
+                &texts(&["x", "y", "z"]),
+                Some(&[1, 1, 1, 0, 0]),
+                Some(&[0, 1, 0, 0, 0]),
+            ),
+            _ => column.typed::<ByteArrayType>().write_batch(
+                &texts(&["p", "q"]),
+                Some(&[2, 2, 1, 1, 0]),
+                Some(&[0, 1, 0, 0, 0]),
+            ),
+        }
+        .unwrap();
+    });
+    let (none, null) = (Err("no field"), Err("holds null"));
+    for (path, expected) in [
+        ("/messages/0/content", [Ok("1 a"), null, none, none]),
+        ("messages[1].content", [Ok("1 b"), none, none, none]),
+        ("messages[*].content", [Ok("1 a\nb"), null, none, none]),
+        ("tags[*].name", [Ok("1 x\ny"), Ok("2 z"), none, none]),
+        ("tags.1.name", [Ok("1 y"), none, none, none]),
+        ("lines[*]", [Ok("1 p\nq"), none, none, none]),
+        ("/messages/content", [none; 4]),
+        ("messages", [Err("holds a list"); 4]),
+        ("/messages/0", [Err("holds a group of fields"); 4]),
+    ] {
+        let rows = read_sample(&content, &fields("id", path), 99).unwrap();
+        for ((number, row), expected) in rows.iter().zip(expected) {
+            match (row, expected) {
+                (Ok(row), Ok(expected)) => assert_eq!(row, expected, "{path}"),
+                (Err(reason), Err(part)) => assert!(reason.contains(part), "{path} {number}: {reason}"),
+                (row, _) => panic!("{path} {number}: {row:?}"),
+            }
+        }
+    }
 }

@@ -1,9 +1,11 @@
-//! Writes the kept rows of Parquet files into a Parquet file with the same columns.
+//! Writes the kept rows of Parquet files into a Parquet file with their columns.
 //!
 //! During the run only the numbers of the kept rows are in memory. At the end the inputs are read
 //! again and the file is written column by column, each in its stored form, so memory does not grow
 //! with the rows or the file. A Parquet file has its table of contents at its end and cannot resume
 //! at a checkpoint like other outputs; it is made again from the same rows, with the same content.
+
+mod united;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,13 +17,13 @@ use parquet::errors::Result;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::printer::print_schema;
-use parquet::schema::types::{Type, TypePtr};
+use parquet::schema::types::{SchemaDescriptor, TypePtr};
 
+use self::united::{United, difference};
 use super::row_set::RowSet;
 use crate::journal::{Journal, Row, RowsLog};
 use crate::output::{Lengths, Output};
-use corpus::parquet::{ParquetFile, ROWS_AT_A_TIME, copy, guarded, open_parquet};
+use corpus::parquet::{ParquetFile, ROWS_AT_A_TIME, Target, copy, guarded, open_parquet, write_nulls};
 
 /// Uncompressed size at which a row group ends. Kept rows of neighbouring row groups are merged up
 /// to it, because readers prefer large groups.
@@ -33,6 +35,8 @@ const GROUPS_MAX: usize = 128;
 pub(crate) struct ParquetOutput {
     output: Output,
     inputs: Vec<Input>,
+    /// Columns of all valid inputs.
+    columns: United,
     kept: RowSet,
     /// `None` without a journal.
     log: Option<RowsLog>,
@@ -60,7 +64,7 @@ impl ParquetOutput {
         journal: Option<&Journal>,
     ) -> anyhow::Result<Self> {
         let mut opened = Vec::new();
-        let mut first: Option<(&Location, TypePtr)> = None;
+        let mut columns: Option<(&Location, United)> = None;
         let mut unreadable = None;
         for location in inputs {
             let path = location.path();
@@ -70,30 +74,30 @@ impl ParquetOutput {
                         .get_or_insert(anyhow!(error).context(format!("failed to read {}", path.display())));
                     None
                 }
-                Ok((schema, n_rows)) => {
-                    let (first_location, first_schema) =
-                        first.get_or_insert_with(|| (location, Arc::clone(&schema)));
-                    if let Some([there, here]) = difference(first_schema, &schema) {
+                Ok(found) => {
+                    let (first, columns) = columns.get_or_insert_with(|| (location, United::new(&found.0)));
+                    if let Err([there, here]) = columns.add(&found.0) {
                         bail!(
-                            "{} and {} have other columns, or in another order, {there} and {here}; one output cannot take both: name one that \
+                            "{} and {} have other columns, {there} and {here}; one output cannot take both: name one that \
                              ends in .jsonl, or run once for each",
-                            first_location.path().display(),
+                            first.path().display(),
                             path.display()
                         );
                     }
-                    // Shares one of the equal schemas.
-                    Some((Arc::clone(first_schema), n_rows))
+                    Some(found)
                 }
             };
             opened.push(Input { location: location.clone(), schema });
         }
-        if let (None, Some(error)) = (first, unreadable) {
-            return Err(error);
-        }
+        let columns = match (columns, unreadable) {
+            (Some((_, columns)), _) => columns,
+            (None, Some(error)) => return Err(error),
+            (None, None) => bail!("there is no input to write from"),
+        };
         let mut kept = RowSet::default();
         let put_back = |rows: Vec<Row>| rows.into_iter().for_each(|(n_file, row)| kept.insert(n_file, row));
         let log = journal.map(|journal| journal.rows_log(put_back)).transpose()?;
-        Ok(Self { output: open()?, inputs: opened, kept, log })
+        Ok(Self { output: open()?, inputs: opened, columns, kept, log })
     }
 
     pub(super) fn add(&mut self, (n_file, row): Row) {
@@ -115,12 +119,14 @@ impl ParquetOutput {
             bail!("no input is left to write {} from", path.display());
         };
         let file = first.open()?;
-        let metadata = file.metadata().file_metadata();
+        // Types of columns, as pandas, Arrow and others define them beyond Parquet. They do not hold
+        // for the columns of other files.
+        let types = file.metadata().file_metadata().key_value_metadata();
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            // Types of the columns that pandas, Arrow and others define beyond Parquet.
-            .set_key_value_metadata(metadata.key_value_metadata().cloned());
-        let schema = metadata.schema_descr().root_schema_ptr();
+            .set_key_value_metadata(types.filter(|_| self.columns.is_first()).cloned());
+        let schema = self.columns.schema().with_context(failed)?;
+        let columns = SchemaDescriptor::new(Arc::clone(&schema));
         let mut writer = SerializedFileWriter::new(&mut self.output, schema, properties.build().into())
             .with_context(failed)?;
         let (mut groups, mut n_bytes) = (Vec::new(), 0);
@@ -140,13 +146,14 @@ impl ParquetOutput {
                 n_bytes += (n_group_bytes / n_rows).saturating_mul(n_kept);
                 groups.push(Group { file: Arc::clone(&file), n_file, n_group, rows });
                 if n_bytes >= GROUP_BYTES || groups.len() == GROUPS_MAX {
-                    guarded(|| write_group(&mut writer, &groups, &self.kept)).with_context(failed)?;
+                    guarded(|| write_group(&mut writer, &columns, &groups, &self.kept))
+                        .with_context(failed)?;
                     (groups, n_bytes) = (Vec::new(), 0);
                 }
             }
         }
         if !groups.is_empty() {
-            guarded(|| write_group(&mut writer, &groups, &self.kept)).with_context(failed)?;
+            guarded(|| write_group(&mut writer, &columns, &groups, &self.kept)).with_context(failed)?;
         }
         writer.close().with_context(failed)?;
         self.output.finish()
@@ -177,41 +184,47 @@ impl Input {
 /// Writes the kept rows of several row groups as one.
 fn write_group(
     writer: &mut SerializedFileWriter<&mut Output>,
+    columns: &SchemaDescriptor,
     groups: &[Group],
     kept: &RowSet,
 ) -> Result<()> {
     let mut group_writer = writer.next_row_group()?;
     let mut n_column = 0;
-    while let Some(mut column_writer) = group_writer.next_column()? {
+    while let Some(mut writer) = group_writer.next_column()? {
+        let written = columns.column(n_column);
         for group in groups {
-            let column = group.file.metadata().row_group(group.n_group).column(n_column).column_descr_ptr();
-            let mut reader = group.file.get_row_group(group.n_group)?.get_column_reader(n_column)?;
+            let schema = group.file.metadata().file_metadata().schema_descr();
+            let path = written.path().parts();
+            let place = schema.columns().iter().position(|column| column.path().parts() == path);
+            let levels = united::levels(columns.root_schema(), schema.root_schema(), path);
             let end = kept.end_in(group.n_file, group.rows.clone());
+            let mut reader = match place.zip(levels) {
+                None => None,
+                Some((place, levels)) => {
+                    let reader = group.file.get_row_group(group.n_group)?.get_column_reader(place)?;
+                    Some((schema.column(place), reader, levels))
+                }
+            };
             // Reads in the same portions as before, and no further: rows readable then are readable
             // now.
             for start in (group.rows.start..end).step_by(ROWS_AT_A_TIME) {
                 let rows = start..group.rows.end.min(start + ROWS_AT_A_TIME as u64);
                 let is_kept: Vec<bool> = rows.map(|row| kept.contains(group.n_file, row)).collect();
-                copy(&column, &mut reader, &is_kept, Some(&mut column_writer))?;
+                match &mut reader {
+                    None => {
+                        let n_kept = is_kept.iter().filter(|is_kept| **is_kept).count();
+                        write_nulls(&written, n_kept, &mut writer)?;
+                    }
+                    Some((column, reader, levels)) => {
+                        let target = Target { writer: &mut writer, levels };
+                        copy(column, reader, &is_kept, Some(target))?;
+                    }
+                }
             }
         }
-        column_writer.close()?;
+        writer.close()?;
         n_column += 1;
     }
     group_writer.close()?;
     Ok(())
-}
-
-/// The first column that differs, in both forms.
-fn difference(there: &Type, here: &Type) -> Option<[String; 2]> {
-    let (there, here) = (there.get_fields(), here.get_fields());
-    let place = (0..there.len().max(here.len())).find(|i| there.get(*i) != here.get(*i))?;
-    let show = |field: Option<&TypePtr>| {
-        let Some(field) = field else { return "none".to_owned() };
-        let mut text = Vec::new();
-        print_schema(&mut text, field);
-        let text = String::from_utf8_lossy(&text).split_whitespace().collect::<Vec<_>>().join(" ");
-        format!("`{}`", text.trim_end_matches(';'))
-    };
-    Some([show(there.get(place)), show(here.get(place))])
 }

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use corpus::{Digits, FieldPath, Format, InputOptions, PageText, RECORD_BYTES_MAX, RecordOptions, WAIT};
+use corpus::{
+    Digits, FieldPath, Format, InputOptions, PageText, Quote, RECORD_BYTES_MAX, RecordOptions, TableOptions,
+    TextEncoding, WAIT,
+};
 
 /// Flags that name the files to read.
 #[derive(Clone, Debug, Args)]
@@ -17,10 +20,11 @@ pub struct FileArgs {
     ///
     /// They are read in the order given: of a folder every file whose name says a known format
     /// (--format has the list), also in the folders inside, and of a glob every match, both sorted
-    /// by name. The other files of a folder are left out, counted by how their names end; names
-    /// that begin with a dot are passed over. An empty file has no record; an empty text or page is
-    /// a document without features. Files may be packed with gzip, zstd or bzip2, which is told by
-    /// their content.
+    /// by name. The other files of a folder are left out, counted by how their names end, and what
+    /// Spark and others write beside their data (_SUCCESS, _temporary, .crc); names that begin with
+    /// a dot are passed over. Of a Delta table the files count that its log names. An empty file
+    /// has no record; an empty text or page is a document without features. Files may be packed
+    /// with gzip, zstd or bzip2, which is told by their content.
     ///
     /// s3://BUCKET/KEY takes AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN,
     /// AWS_REGION, AWS_ENDPOINT_URL, gs:// GOOGLE_APPLICATION_CREDENTIALS, hdfs://HOST:PORT/PATH
@@ -46,6 +50,9 @@ pub struct RecordArgs {
     form: FormArgs,
     /// The field that holds a document's text; several, with commas between them, are joined by
     /// line breaks
+    ///
+    /// One of several may be null or missing, which counts as empty. messages[*].content joins the
+    /// elements of a list.
     #[arg(
         long,
         value_name = "FIELD",
@@ -54,6 +61,8 @@ pub struct RecordArgs {
         env = "PIGEONHOLE_TEXT_FIELD"
     )]
     text_field: Vec<FieldPath>,
+    #[command(flatten)]
+    tables: TableArgs,
     #[command(flatten)]
     bound: BoundArgs,
 }
@@ -64,6 +73,8 @@ pub struct RecordArgs {
 pub struct TextlessArgs {
     #[command(flatten)]
     form: FormArgs,
+    #[command(flatten)]
+    tables: TableArgs,
     #[command(flatten)]
     bound: BoundArgs,
 }
@@ -82,6 +93,9 @@ struct FormArgs {
     format: Option<Format>,
     /// The field that holds a document's id, a string or an integer: a name, or a JSON pointer as
     /// /meta/id [default: id]
+    ///
+    /// meta.id leads there, too, unless a field is called that, and messages[0].id into a list; of
+    /// Parquet UUIDs, whole decimals and bytes will do, in hexadecimal digits what is no text.
     ///
     /// In WARC the fields are those of a record's header, and the default is WARC-Record-ID,
     /// without its brackets: a page that was fetched twice has WARC-Target-URI twice.
@@ -105,6 +119,41 @@ pub struct PageArgs {
         value_parser = page_text()
     )]
     pub html: PageText,
+}
+
+/// Flags about the form of tables of text.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Input")]
+struct TableArgs {
+    /// Character between the cells of CSV and TSV, or tab [default: told by the first rows]
+    #[arg(long, value_name = "CHAR", env = "PIGEONHOLE_DELIMITER", value_parser = delimiter)]
+    delimiter: Option<u8>,
+    /// Quote around cells of CSV and TSV, or none [default: " in CSV; in TSV where its first rows
+    /// are quoted]
+    ///
+    /// A row with a quote that does not close is rejected with its line, and rows after it are
+    /// read. Backslashes escape quotes where the first rows do not fit otherwise.
+    #[arg(long, value_name = "CHAR", env = "PIGEONHOLE_QUOTE")]
+    quote: Option<Quote>,
+    /// Encoding of CSV and TSV, as gb18030 or windows-1252 [default: told by the bytes]
+    #[arg(long, value_name = "NAME", env = "PIGEONHOLE_ENCODING")]
+    encoding: Option<TextEncoding>,
+}
+
+impl From<TableArgs> for TableOptions {
+    fn from(args: TableArgs) -> Self {
+        let TableArgs { delimiter, quote, encoding } = args;
+        Self { delimiter, quote, encoding }
+    }
+}
+
+/// Parses a delimiter: an ASCII character, or a name of the tab.
+fn delimiter(given: &str) -> Result<u8, &'static str> {
+    match given.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r' | b'"') => Ok(*byte),
+        _ => Err("a delimiter is one ASCII character, or tab"),
+    }
 }
 
 /// Bound on the length of a record.
@@ -149,9 +198,9 @@ impl RecordArgs {
     /// Returns the options of these flags.
     #[must_use]
     pub fn options(self) -> RecordOptions {
-        let Self { form: FormArgs { format, id_field }, text_field, bound } = self;
-        let record_bytes_max = bound.record_bytes_max;
-        RecordOptions { format, id_field, text_field, record_bytes_max, html: PageText::default() }
+        let Self { form: FormArgs { format, id_field }, text_field, tables, bound } = self;
+        let (tables, record_bytes_max, html) = (tables.into(), bound.record_bytes_max, PageText::default());
+        RecordOptions { format, id_field, text_field, tables, record_bytes_max, html }
     }
 }
 
@@ -171,18 +220,20 @@ impl From<RecordArgs> for RecordOptions {
 
 impl From<TextlessArgs> for RecordOptions {
     fn from(args: TextlessArgs) -> Self {
-        let TextlessArgs { form: FormArgs { format, id_field }, bound } = args;
-        let (record_bytes_max, html) = (bound.record_bytes_max, PageText::default());
-        Self { format, id_field, text_field: Vec::new(), record_bytes_max, html }
+        let TextlessArgs { form: FormArgs { format, id_field }, tables, bound } = args;
+        let (tables, record_bytes_max, html) = (tables.into(), bound.record_bytes_max, PageText::default());
+        Self { format, id_field, text_field: Vec::new(), tables, record_bytes_max, html }
     }
 }
 
 fn format() -> impl TypedValueParser<Value = Format> {
     let possible = |format: Format| {
         PossibleValue::new(format.name()).help(match format {
-            Format::Jsonl => "JSON Lines: one object a line",
+            Format::Jsonl => {
+                "JSON Lines: one object a line; also an array of objects, or objects over many lines"
+            }
             Format::Csv => "Comma-separated values; the first row names the fields",
-            Format::Tsv => "Tab-separated values, with the quoting of CSV",
+            Format::Tsv => "Tab-separated values",
             Format::Parquet => "Parquet, from files only",
             Format::Text => {
                 "A file is a document: its path is the id, all of it the text, in any usual encoding"
@@ -255,16 +306,23 @@ mod tests {
             "--text-field=title,body",
             "--record-bytes-max=7",
             "--html=text",
+            "--delimiter=tab",
+            "--quote=none",
+            "--encoding=latin1",
             "--make-ids",
         ]);
         assert_eq!(given.files, [PathBuf::from("a.jsonl"), PathBuf::from("s3://bucket/b")]);
         assert_eq!((given.files_from, given.wait), (Some("list".into()), Duration::from_secs(5)));
-        let RecordOptions { format, id_field, text_field, record_bytes_max, html } = given.records;
+        let RecordOptions { format, id_field, text_field, tables, record_bytes_max, html } = given.records;
+        assert_eq!((tables.delimiter, tables.quote), (Some(b'\t'), Some(Quote::None)));
+        assert_eq!(tables.encoding, "windows-1252".parse().ok());
         assert_eq!((format, id_field), (Some(Format::Csv), Some("/meta/id".parse().unwrap())));
         assert_eq!(text_field, ["title", "body"].map(|name| name.parse().unwrap()));
         assert_eq!((record_bytes_max, html, given.make_ids), (7, PageText::Text, true));
         assert!(Program::try_parse_from(["program"]).is_err());
-        assert!(Program::try_parse_from(["program", "a", "--format", "docx"]).is_err());
+        for refused in [["--format", "docx"], ["--delimiter", "ab"], ["--quote", "ab"], ["--encoding", "x"]] {
+            assert!(Program::try_parse_from([&["program", "a"][..], &refused].concat()).is_err());
+        }
     }
 
     /// A program without a command line reads by the same defaults.

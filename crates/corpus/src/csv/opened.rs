@@ -1,0 +1,48 @@
+//! A table of text, opened: in UTF-8, with the dialect that its first bytes have.
+
+use std::io::{self, BufReader, Chain, Cursor, Read};
+
+use super::super::compression::READ_BUFFER_BYTES;
+use super::super::format::Format;
+use super::super::options::TableOptions;
+use super::dialect::{Dialect, SAMPLE_BYTES};
+use super::transcoded::Transcoded;
+
+type Content<R> = Chain<Cursor<Vec<u8>>, BufReader<Failing<Transcoded<R>>>>;
+
+pub(crate) struct Opened<R> {
+    pub(crate) content: Content<R>,
+    pub(crate) dialect: Dialect,
+    /// Unusual traits of the table, as shown to the user.
+    pub(crate) unusual: Option<String>,
+}
+
+/// Opens a table of `format`, whose dialect is told as far as `options` do not say it.
+pub(crate) fn open<R: Read>(reader: R, format: Format, options: TableOptions) -> Opened<R> {
+    let encoding = options.encoding.map(|encoding| encoding.0);
+    let mut inner = Failing { inner: Transcoded::new(reader, encoding), failure: None };
+    let mut sample = Vec::new();
+    inner.failure = inner.inner.by_ref().take(SAMPLE_BYTES as u64).read_to_end(&mut sample).err();
+    let is_whole = sample.len() < SAMPLE_BYTES && inner.failure.is_none();
+    let usual = format.delimiter().unwrap_or(b',');
+    let dialect = Dialect::of(&sample, is_whole, usual, options.delimiter, options.quote);
+    let found = inner.inner.encoding().filter(|_| encoding.is_none());
+    let found = found.map(|encoding| format!("in {}", encoding.name()));
+    let dialect_found = dialect.unusual(format).filter(|_| options.delimiter.is_none());
+    let unusual: Vec<String> = found.into_iter().chain(dialect_found).collect();
+    let unusual = (!unusual.is_empty()).then(|| unusual.join(", "));
+    let rest = BufReader::with_capacity(READ_BUFFER_BYTES, inner);
+    Opened { content: Cursor::new(sample).chain(rest), dialect, unusual }
+}
+
+/// Reader that begins with a failure, if there is one.
+pub(crate) struct Failing<R> {
+    inner: R,
+    failure: Option<io::Error>,
+}
+
+impl<R: Read> Read for Failing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.failure.take().map_or_else(|| self.inner.read(buffer), Err)
+    }
+}

@@ -1,0 +1,281 @@
+//! Rows of cells, cut as a dialect says: RFC 4180 at its strictest, where a closed quote ends its
+//! cell.
+
+use std::io::{self, BufRead};
+
+use memchr::{memchr, memchr_iter, memchr2, memchr3};
+
+use super::dialect::Dialect;
+
+/// Size of the buffer for the cells of a row, at first.
+pub(super) const ROW_BYTES: usize = 64 << 10;
+
+/// Maximum number of cells in a row, which bounds rows of empty cells.
+pub(super) const ROW_CELLS_MAX: usize = 1 << 16;
+
+/// Maximum number of spaces between a closed quote and the end of its cell.
+const SPACES_MAX: usize = 64;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+pub(super) struct Rows<R> {
+    reader: R,
+    dialect: Dialect,
+    buffer: Vec<u8>,
+    /// Place in the buffer of the first byte that is still needed.
+    start: usize,
+    /// Place in the buffer of the next byte.
+    at: usize,
+    /// The last row: its cells one after another, and the end of each.
+    cells: Vec<u8>,
+    ends: Vec<usize>,
+    /// Number of quoted cells so far.
+    pub(super) n_quoted: u64,
+    /// Number of the next line.
+    pub(super) number: u64,
+    row_bytes_max: usize,
+    is_too_long: bool,
+    /// Place behind an opening quote of the row, and the number of its line.
+    opened: Option<(usize, u64)>,
+    is_begun: bool,
+}
+
+pub(super) enum Row {
+    Whole,
+    TooLong,
+    /// Text follows a closed quote, which opens in this line, so that another one is missing. The
+    /// row is what is before the end of that line.
+    Misquoted(u64),
+    /// The file ends inside quotes, which open in this line.
+    Unclosed(u64),
+    End,
+}
+
+/// End of a cell.
+enum Ending {
+    Cell,
+    Row,
+    Misquoted,
+    Unclosed,
+}
+
+impl<R: BufRead> Rows<R> {
+    pub(super) fn new(reader: R, dialect: Dialect, row_bytes_max: usize) -> Self {
+        Self {
+            reader,
+            dialect,
+            buffer: Vec::new(),
+            start: 0,
+            at: 0,
+            cells: Vec::with_capacity(ROW_BYTES),
+            ends: Vec::new(),
+            n_quoted: 0,
+            number: 1,
+            row_bytes_max,
+            is_too_long: false,
+            opened: None,
+            is_begun: false,
+        }
+    }
+
+    pub(super) fn n_cells(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Returns a cell of the last row.
+    pub(super) fn cell(&self, i: usize) -> &[u8] {
+        &self.cells[if i == 0 { 0 } else { self.ends[i - 1] }..self.ends[i]]
+    }
+
+    /// Skips blank lines. The reader then stands on the first line of the next row, whose number is
+    /// that of the line.
+    pub(super) fn skip_blank_lines(&mut self) -> io::Result<()> {
+        if !self.is_begun {
+            self.is_begun = true;
+            while self.buffer.len() < BYTE_ORDER_MARK.len() && self.fill()? {}
+            if self.buffer.starts_with(BYTE_ORDER_MARK) {
+                self.at = BYTE_ORDER_MARK.len();
+            }
+        }
+        while let Some(byte @ (b'\r' | b'\n')) = self.peek(0)? {
+            self.number += u64::from(byte == b'\n');
+            self.at += 1;
+            self.start = self.at;
+        }
+        Ok(())
+    }
+
+    /// Reads the next row, if there is one.
+    pub(super) fn read_row(&mut self) -> io::Result<Row> {
+        self.start = self.at;
+        self.cells.clear();
+        self.ends.clear();
+        (self.is_too_long, self.opened) = (false, None);
+        if self.peek(0)?.is_none() {
+            return Ok(Row::End);
+        }
+        loop {
+            let ending = match self.peek(0)? {
+                Some(byte) if Some(byte) == self.dialect.quote => self.read_quoted()?,
+                _ => self.read_plain()?,
+            };
+            if self.cells.len() > self.row_bytes_max || self.ends.len() >= ROW_CELLS_MAX {
+                self.is_too_long = true;
+            }
+            match ending {
+                Ending::Unclosed => {
+                    return Ok(Row::Unclosed(self.opened.map_or(self.number, |(_, line)| line)));
+                }
+                Ending::Misquoted if !self.is_too_long => {
+                    return self.go_back().map(Row::Misquoted);
+                }
+                Ending::Misquoted => {}
+                Ending::Cell | Ending::Row => self.ends.push(self.cells.len()),
+            }
+            if self.is_too_long {
+                // A row of such a length is not kept.
+                self.cells.clear();
+                self.ends.clear();
+                self.start = self.at;
+            }
+            if matches!(ending, Ending::Row) {
+                return Ok(if self.is_too_long { Row::TooLong } else { Row::Whole });
+            }
+        }
+    }
+
+    /// Reads a cell without quotes, and what ends it.
+    fn read_plain(&mut self) -> io::Result<Ending> {
+        loop {
+            let rest = &self.buffer[self.at..];
+            let end = memchr3(self.dialect.delimiter, b'\n', b'\r', rest);
+            self.keep(end.unwrap_or(self.buffer.len() - self.at));
+            if end.is_some() || !self.fill()? {
+                return self.end_cell();
+            }
+        }
+    }
+
+    /// Reads a quoted cell, and what ends it.
+    fn read_quoted(&mut self) -> io::Result<Ending> {
+        let Dialect { quote, has_escapes, .. } = self.dialect;
+        let quote = quote.unwrap_or_default();
+        self.n_quoted += 1;
+        self.at += 1;
+        self.opened = Some((self.at, self.number));
+        loop {
+            let rest = &self.buffer[self.at..];
+            let found = if has_escapes { memchr2(quote, b'\\', rest) } else { memchr(quote, rest) };
+            let n = found.unwrap_or(rest.len());
+            self.number += memchr_iter(b'\n', &rest[..n]).count() as u64;
+            self.keep(n);
+            if found.is_none() {
+                if !self.fill()? {
+                    return Ok(Ending::Unclosed);
+                }
+                continue;
+            }
+            let next = self.peek(1)?;
+            if self.buffer[self.at] != quote {
+                // The backslash goes, if the character after it has a meaning of its own.
+                self.at += usize::from(next == Some(quote) || next == Some(b'\\'));
+                self.keep(1);
+            } else if next == Some(quote) {
+                self.at += 1;
+                self.keep(1);
+            } else {
+                self.at += 1;
+                break;
+            }
+        }
+        let mut n_spaces = 0;
+        while n_spaces < SPACES_MAX && self.dialect.delimiter != b' ' && self.peek(n_spaces)? == Some(b' ') {
+            n_spaces += 1;
+        }
+        match self.peek(n_spaces)? {
+            None | Some(b'\n' | b'\r') => {}
+            Some(byte) if byte == self.dialect.delimiter => {}
+            Some(_) => return Ok(Ending::Misquoted),
+        }
+        self.at += n_spaces;
+        self.end_cell()
+    }
+
+    /// Takes the delimiter or the line end that the reader stands on.
+    fn end_cell(&mut self) -> io::Result<Ending> {
+        let byte = self.peek(0)?;
+        self.at += usize::from(byte.is_some());
+        match byte {
+            Some(byte) if byte == self.dialect.delimiter => return Ok(Ending::Cell),
+            Some(b'\r') if self.peek(0)? == Some(b'\n') => {
+                self.at += 1;
+                self.number += 1;
+            }
+            Some(b'\n') => self.number += 1,
+            _ => {}
+        }
+        Ok(Ending::Row)
+    }
+
+    /// Takes the next `n` bytes of the buffer into the cell.
+    fn keep(&mut self, n: usize) {
+        if !self.is_too_long {
+            self.cells.extend_from_slice(&self.buffer[self.at..self.at + n]);
+            // The rest is looked at for its end only.
+            self.is_too_long = self.cells.len() > self.row_bytes_max;
+        }
+        self.at += n;
+        if self.is_too_long {
+            self.start = self.at;
+        }
+    }
+
+    /// Goes back to the end of the line with the last opening quote: what follows are rows.
+    /// Returns the number of that line.
+    fn go_back(&mut self) -> io::Result<u64> {
+        let (place, number) = self.opened.unwrap_or((self.at, self.number));
+        self.at = place;
+        self.number = number;
+        loop {
+            if let Some(end) = memchr2(b'\n', b'\r', &self.buffer[self.at..]) {
+                self.at += end;
+                return Ok(number);
+            }
+            self.at = self.buffer.len();
+            self.start = self.at;
+            if !self.fill()? {
+                return Ok(number);
+            }
+        }
+    }
+
+    /// Returns the byte `n` bytes ahead; `None` at the end.
+    fn peek(&mut self, n: usize) -> io::Result<Option<u8>> {
+        while self.buffer.len() <= self.at + n {
+            if !self.fill()? {
+                return Ok(None);
+            }
+        }
+        Ok(self.buffer.get(self.at + n).copied())
+    }
+
+    /// Reads more; false at the end.
+    fn fill(&mut self) -> io::Result<bool> {
+        let available = loop {
+            match self.reader.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+                // Called again, since a borrow inside the loop cannot be returned.
+                Ok(_) => break self.reader.fill_buf()?,
+            }
+        };
+        self.buffer.drain(..self.start);
+        self.at -= self.start;
+        self.opened = self.opened.map(|(place, line)| (place.saturating_sub(self.start), line));
+        self.start = 0;
+        let n = available.len();
+        self.buffer.extend_from_slice(available);
+        self.reader.consume(n);
+        Ok(n > 0)
+    }
+}

@@ -1,0 +1,215 @@
+//! JSON that is not one object a line: an array of objects, or objects printed over many lines. Its
+//! objects come one by one, each as a line without the spaces between its parts.
+
+use std::io::{self, BufRead};
+
+use super::super::reader::RecordReader;
+use super::super::records::{Form, RecordError, Records};
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Returns true if content with this beginning is an array of objects, or an object printed over
+/// many lines.
+pub(in super::super) fn are_documents(head: &[u8]) -> bool {
+    let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).trim_ascii_start();
+    let Some((first, rest)) = head.split_first() else { return false };
+    let next = rest.trim_ascii_start().first();
+    match first {
+        // The first object of an array may stand in the same line.
+        b'[' => matches!(next, Some(b'{' | b']')),
+        b'{' => {
+            let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+            line.len() < rest.len() && line.trim_ascii().is_empty() && matches!(next, Some(b'"' | b'}'))
+        }
+        _ => false,
+    }
+}
+
+pub(in super::super) struct Documents<R> {
+    reader: R,
+    /// Number of the last object.
+    number: u64,
+    is_begun: bool,
+    /// True between the brackets of an array.
+    in_array: bool,
+    record_bytes_max: usize,
+    ended: bool,
+}
+
+enum Found {
+    Object,
+    TooLong,
+    End,
+}
+
+impl<R: BufRead> Documents<R> {
+    pub(in super::super) fn new(reader: R, record_bytes_max: usize) -> Self {
+        Self { reader, number: 0, is_begun: false, in_array: false, record_bytes_max, ended: false }
+    }
+
+    /// Appends the next object.
+    fn append_object(&mut self, object: &mut Vec<u8>) -> io::Result<Found> {
+        let start = loop {
+            match self.next_byte()? {
+                None if self.in_array => return Err(broken("the array is never closed")),
+                None => return Ok(Found::End),
+                Some(b'[') if !self.in_array => self.in_array = true,
+                Some(b']') if self.in_array => self.in_array = false,
+                Some(b',') if self.number > 0 => {}
+                Some(byte) if byte.is_ascii_whitespace() => {}
+                Some(byte) => break byte,
+            }
+        };
+        if start != b'{' {
+            return Err(broken("a JSON object should begin"));
+        }
+        let (mut depth, mut n_bytes, mut in_string, mut is_escaped) = (0_usize, 0, false, false);
+        let mut byte = start;
+        loop {
+            if in_string || !byte.is_ascii_whitespace() {
+                n_bytes += 1;
+                if n_bytes <= self.record_bytes_max {
+                    object.push(byte);
+                }
+            }
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' if in_string => is_escaped = true,
+                b'"' => in_string = !in_string,
+                b'{' | b'[' if !in_string => depth += 1,
+                b'}' | b']' if !in_string => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return Ok(if n_bytes > self.record_bytes_max { Found::TooLong } else { Found::Object });
+            }
+            byte = self.next_byte()?.ok_or_else(|| broken("the object is never closed"))?;
+        }
+    }
+
+    fn next_byte(&mut self) -> io::Result<Option<u8>> {
+        loop {
+            match self.reader.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+                Ok(available) => {
+                    let byte = available.first().copied();
+                    self.reader.consume(usize::from(byte.is_some()));
+                    return Ok(byte);
+                }
+            }
+        }
+    }
+
+    fn skip_mark(&mut self) -> io::Result<()> {
+        self.is_begun = true;
+        // The reader's first bytes come together.
+        if self.reader.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
+            self.reader.consume(BYTE_ORDER_MARK.len());
+        }
+        Ok(())
+    }
+}
+
+fn broken(why: &str) -> io::Error {
+    io::Error::other(format!("no JSON: {why}"))
+}
+
+impl<R: BufRead> RecordReader for Documents<R> {
+    fn form(&self) -> Form {
+        Form::Json
+    }
+
+    fn append_records(&mut self, records: &mut Records) {
+        while !self.ended && !records.is_full() {
+            let begun = if self.is_begun { Ok(()) } else { self.skip_mark() };
+            let found = begun.and_then(|()| self.append_object(records.bytes_mut()));
+            if matches!(found, Ok(Found::End)) {
+                self.ended = true;
+                break;
+            }
+            self.number += 1;
+            match found {
+                Ok(Found::Object | Found::End) => records.push(self.number),
+                Ok(Found::TooLong) => {
+                    records.push_error(self.number, RecordError::TooLong(self.record_bytes_max));
+                }
+                Err(error) => {
+                    // Objects after an error cannot be told from parts of others.
+                    self.ended = true;
+                    records.push_error(self.number, RecordError::Broken(error.to_string()));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(content: &str, record_bytes_max: usize, expected: &[Result<&str, &str>]) {
+        for step in [3, 4096] {
+            let content = BufReader::with_capacity(step, content.as_bytes());
+            let mut documents = Documents::new(content, record_bytes_max);
+            let mut read = Vec::new();
+            while let Some(records) = documents.next_records() {
+                read.extend(records.iter().map(|(number, record)| {
+                    let line = record.map(|record| String::from_utf8_lossy(record.bytes).into_owned());
+                    (number, line.map_err(ToString::to_string))
+                }));
+            }
+            assert_eq!(read.len(), expected.len(), "{read:?}");
+            for ((n, (number, line)), expected) in (1..).zip(&read).zip(expected) {
+                assert_eq!(*number, n);
+                match (line, expected) {
+                    (Ok(line), Ok(expected)) => assert_eq!(line, expected),
+                    (Err(reason), Err(part)) => assert!(reason.contains(part), "{reason:?}: {part:?}"),
+                    _ => panic!("{read:?}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn objects_come_one_by_one() {
+        let (a, b) = (r#"{"id":"a ] }","t":"\" {\\"}"#, r#"{"b":[{"c":1},[]]}"#);
+        check("[]", 99, &[]);
+        check(" [ ] \n", 99, &[]);
+        check(&format!("[{a},{b}]"), 99, &[Ok(a), Ok(b)]);
+        check(&format!("\u{feff}[\n  {a},\n  {b}\n]\n"), 99, &[Ok(a), Ok(b)]);
+        check("[{\n  \"id\" : 1,\r\n\t\"t\": \"x y\"\n}]", 99, &[Ok(r#"{"id":1,"t":"x y"}"#)]);
+        check(&format!("{{\n \"x\": 1\n}}\n{a}\n{b}"), 99, &[Ok(r#"{"x":1}"#), Ok(a), Ok(b)]);
+    }
+
+    #[test]
+    fn what_is_too_long_or_damaged_is_named() {
+        check(r#"[{"a":"12345678"},{"a":1}]"#, 9, &[Err("longer than 9 bytes"), Ok(r#"{"a":1}"#)]);
+        check(r#"[{"a":1},{"a":"#, 99, &[Ok(r#"{"a":1}"#), Err("object is never closed")]);
+        check(r#"[{"a":1}"#, 99, &[Ok(r#"{"a":1}"#), Err("array is never closed")]);
+        check(r#"[{"a":1},7]"#, 99, &[Ok(r#"{"a":1}"#), Err("a JSON object should begin")]);
+        check("{\n\"a\":1}]", 99, &[Ok(r#"{"a":1}"#), Err("a JSON object should begin")]);
+    }
+
+    #[test]
+    fn documents_are_told_from_lines() {
+        for (head, expected) in [
+            ("[{\"id\":1}", true),
+            ("\u{feff} [\n  {", true),
+            ("[]", true),
+            ("{\n  \"id\": 1,", true),
+            ("{ \r\n\t\"id\"", true),
+            ("{\"id\":1}\n{", false),
+            ("{\"id\":1,\n", false),
+            ("{\n{\"id\":1}", false),
+            ("[1,2]\n[3]", false),
+            ("{", false),
+            ("", false),
+        ] {
+            assert_eq!(are_documents(head.as_bytes()), expected, "{head:?}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Files that programs write beside tables: marks, logs, checksums, and what was never finished.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Folders of Spark, Hadoop and their like without data, or with data that was never finished.
+const FOLDERS: [&str; 6] =
+    ["_temporary", "_delta_log", "_delta_index", "_change_data", "_spark_metadata", "_impala_insert_staging"];
+
+const FILES: [&str; 6] = [
+    "_success",
+    "_metadata",
+    "_common_metadata",
+    "dataset_info.json",
+    "dataset_infos.json",
+    "dataset_dict.json",
+];
+
+/// Beginnings of the marks that Databricks writes.
+const MARKS: [&str; 2] = ["_committed_", "_started_"];
+
+/// Keys in the head of a README that describes a data set of the Hugging Face Hub.
+const CARD_KEYS: [&str; 5] = ["dataset_info", "configs", "task_categories", "size_categories", "pretty_name"];
+
+/// Number of bytes by which a card is told.
+const CARD_BYTES: u64 = 64 << 10;
+
+/// Returns true for a file without data, by its path below the folder that is read.
+pub(super) fn is_side_file(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    let mut steps = path.split('/').rev();
+    let name = steps.next().unwrap_or_default();
+    FILES.contains(&name)
+        || MARKS.iter().any(|mark| name.starts_with(mark))
+        || name.ends_with(".crc")
+        || steps.any(|step| FOLDERS.contains(&step))
+}
+
+/// Returns true for the description of a data set, by the keys at its beginning.
+pub(super) fn is_card(path: &Path) -> bool {
+    let is_readme = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("README.md"));
+    let mut head = Vec::new();
+    is_readme
+        && File::open(path).is_ok_and(|file| file.take(CARD_BYTES).read_to_end(&mut head).is_ok())
+        && has_card_keys(&String::from_utf8_lossy(&head))
+}
+
+fn has_card_keys(text: &str) -> bool {
+    let mut lines = text.lines();
+    let is_key = |line: &str| {
+        CARD_KEYS.iter().any(|key| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))
+    };
+    lines.next().is_some_and(|line| line.trim_end() == "---")
+        && lines.take_while(|line| line.trim_end() != "---").any(is_key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn side_files_are_told_by_their_names() {
+        for path in [
+            "_SUCCESS",
+            "day=1/_SUCCESS",
+            "_temporary/0/task_1/part-0.parquet",
+            "_committed_123",
+            "part-0.csv.crc",
+            "_delta_log/0.json",
+            "dataset_infos.json",
+        ] {
+            assert!(is_side_file(path), "{path}");
+        }
+        for path in
+            ["part-0.parquet", "_posts/a.md", "_b.jsonl", "temporary/a.txt", "a/state.json", "success"]
+        {
+            assert!(!is_side_file(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn cards_are_told_by_their_keys() {
+        for (text, expected) in [
+            ("---\nlicense: mit\nconfigs:\n- a\n---\n# Data", true),
+            ("---\r\ndataset_info:\r\n---\r\n", true),
+            ("---\ntitle: A post\n---\nconfigs: none", false),
+            ("# configs:\n", false),
+            ("", false),
+        ] {
+            assert_eq!(has_card_keys(text), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Folders whose log says which of their files count: reading all of them would bring back what was
+//! removed, or was never finished.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+use serde_json::Value;
+
+const DELTA_LOG: &str = "_delta_log";
+
+/// Number of digits in the name of a file of the log.
+const VERSION_DIGITS: usize = 20;
+
+const AS_PARQUET: &str = "write what it has now as Parquet, and read that";
+
+/// Files of a table, as its log has them.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Log {
+    added: BTreeSet<PathBuf>,
+    removed: BTreeSet<PathBuf>,
+    /// True for a log with its protocol, as all that Delta writes: no other file counts.
+    is_complete: bool,
+}
+
+impl Log {
+    /// Returns true if a file in the folder is part of the table; each is asked about once.
+    pub(super) fn takes(&mut self, path: &Path) -> bool {
+        self.added.remove(path) || !(self.is_complete || self.removed.contains(path))
+    }
+
+    /// Returns a file of the table that was not asked about.
+    pub(super) fn rest(self) -> Option<PathBuf> {
+        self.added.into_iter().next()
+    }
+}
+
+/// Returns the log of a Delta table; `None` for a folder that is none.
+///
+/// # Errors
+/// If the folder is a table whose log cannot be read here.
+pub(super) fn listed(folder: &Path) -> anyhow::Result<Option<Log>> {
+    let name = folder.display();
+    let has = |path: &str| folder.join(path).exists();
+    let is_iceberg = || {
+        let entries = fs::read_dir(folder.join("metadata")).into_iter().flatten().flatten();
+        entries.into_iter().any(|entry| is_iceberg_metadata(&entry.file_name().to_string_lossy()))
+    };
+    ensure!(!is_iceberg(), "{name} is an Iceberg table, whose log is not read; {AS_PARQUET}");
+    ensure!(!has(".hoodie"), "{name} is a Hudi table, whose log is not read; {AS_PARQUET}");
+    ensure!(
+        !(has("_versions") && has("data")),
+        "{name} is a Lance data set, which is not read; {AS_PARQUET}"
+    );
+    if !has(DELTA_LOG) {
+        return Ok(None);
+    }
+    let log = delta_log(folder);
+    log.map(Some).with_context(|| format!("{name} is a Delta table that cannot be read; {AS_PARQUET}"))
+}
+
+/// Returns the reason why a file elsewhere makes its folder a table whose log is not read.
+pub(super) fn complaint(key: &str) -> Option<&'static str> {
+    let (folder, name) = key.rsplit_once('/')?;
+    let in_folder = |step: &str| folder == step || folder.ends_with(&format!("/{step}"));
+    if in_folder(DELTA_LOG) {
+        Some("a Delta table, whose log is read on this machine only")
+    } else if in_folder("metadata") && is_iceberg_metadata(name) {
+        Some("an Iceberg table, whose log is not read")
+    } else if in_folder("_versions") && name.ends_with(".manifest") {
+        Some("a Lance data set, which is not read")
+    } else {
+        None
+    }
+}
+
+fn is_iceberg_metadata(name: &str) -> bool {
+    name.ends_with(".metadata.json")
+}
+
+/// Replays the log of a Delta table.
+fn delta_log(folder: &Path) -> anyhow::Result<Log> {
+    let log = folder.join(DELTA_LOG);
+    let mut versions = BTreeSet::new();
+    for entry in fs::read_dir(&log)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let version = name.strip_suffix(".json").filter(|version| version.len() == VERSION_DIGITS);
+        versions.extend(version.and_then(|version| version.parse::<u64>().ok()));
+    }
+    let mut files = Log::default();
+    for (expected, version) in (0..).zip(&versions) {
+        ensure!(expected == *version, "its log begins with a checkpoint, or lacks the version {expected}");
+        let commit = fs::read_to_string(log.join(format!("{version:0VERSION_DIGITS$}.json")))?;
+        for action in commit.lines().filter(|line| !line.trim().is_empty()) {
+            let action: Value = serde_json::from_str(action)
+                .with_context(|| format!("the version {version} of its log is damaged"))?;
+            let path = |action: &Value| -> anyhow::Result<PathBuf> {
+                Ok(folder.join(decoded(action["path"].as_str().unwrap_or_default())?))
+            };
+            if let Some(add) = action.get("add") {
+                ensure!(add["deletionVector"].is_null(), "it marks rows of its files as deleted");
+                let path = path(add)?;
+                files.removed.remove(&path);
+                files.added.insert(path);
+            }
+            if let Some(remove) = action.get("remove") {
+                let path = path(remove)?;
+                files.added.remove(&path);
+                files.removed.insert(path);
+            }
+            files.is_complete |= action.get("protocol").is_some();
+            let mapping = &action["metaData"]["configuration"]["delta.columnMapping.mode"];
+            ensure!(mapping.is_null() || mapping == "none", "its files have other names for its columns");
+        }
+    }
+    ensure!(!versions.is_empty(), "its log has no version");
+    Ok(files)
+}
+
+/// Decodes the path of a file, which must lie in the folder.
+fn decoded(path: &str) -> anyhow::Result<String> {
+    let (mut bytes, mut rest) = (Vec::new(), path.bytes());
+    while let Some(byte) = rest.next() {
+        let mut digit = || rest.next().and_then(|digit| char::from(digit).to_digit(16));
+        bytes.push(match byte {
+            b'%' => match (digit(), digit()) {
+                (Some(high), Some(low)) => u8::try_from(high * 16 + low)?,
+                _ => bail!("{path:?} is no path"),
+            },
+            byte => byte,
+        });
+    }
+    let decoded = String::from_utf8(bytes)?;
+    let is_inside = !decoded.is_empty()
+        && !decoded.starts_with('/')
+        && !decoded.contains(':')
+        && !decoded.split('/').any(|step| step == "..");
+    ensure!(is_inside, "its file {path:?} lies elsewhere");
+    Ok(decoded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the files of a table with these commits, or the reason.
+    fn delta(commits: &[(u64, &str)]) -> Result<Vec<String>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join(DELTA_LOG)).unwrap();
+        for (version, commit) in commits {
+            let name = format!("{version:0VERSION_DIGITS$}.json");
+            fs::write(folder.path().join(DELTA_LOG).join(name), commit).unwrap();
+        }
+        let mut log = listed(folder.path()).map_err(|error| format!("{error:#}"))?.unwrap();
+        let mut files = vec!["a.parquet", "c.parquet", "d.parquet", "day=1%2/b.parquet"];
+        files.retain(|file| log.takes(&folder.path().join(file)));
+        assert_eq!(log.rest(), None);
+        Ok(files.into_iter().map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn the_log_of_a_delta_table_says_which_files_count() {
+        let first = "{\"protocol\":{}}\n{\"add\":{\"path\":\"a.parquet\"}}\n\n{\"add\":{\"path\":\"day=1%252/b.parquet\"}}\n";
+        assert_eq!(delta(&[(0, first)]).unwrap(), ["a.parquet", "day=1%2/b.parquet"]);
+        let second = r#"{"remove":{"path":"a.parquet"}}
+{"add":{"path":"c.parquet"}}"#;
+        assert_eq!(delta(&[(0, first), (1, second)]).unwrap(), ["c.parquet", "day=1%2/b.parquet"]);
+        // Without its protocol it may not name all files.
+        assert_eq!(delta(&[(0, second)]).unwrap(), ["c.parquet", "d.parquet", "day=1%2/b.parquet"]);
+        for (commits, part) in [
+            (&[][..], "has no version"),
+            (&[(7, first)], "lacks the version 0"),
+            (&[(0, first), (2, second)], "lacks the version 1"),
+            (&[(0, "{\"add\"")], "version 0 of its log is damaged"),
+            (
+                &[(0, r#"{"add":{"path":"a","deletionVector":{"storageType":"u"}}}"#)],
+                "rows of its files as deleted",
+            ),
+            (&[(0, r#"{"add":{"path":"../a"}}"#)], "lies elsewhere"),
+            (&[(0, r#"{"add":{"path":"s3://bucket/a"}}"#)], "lies elsewhere"),
+            (
+                &[(0, r#"{"metaData":{"configuration":{"delta.columnMapping.mode":"name"}}}"#)],
+                "other names for its columns",
+            ),
+        ] {
+            let reason = delta(commits).unwrap_err();
+            assert!(reason.contains(part) && reason.contains("as Parquet"), "{reason}: {part}");
+        }
+    }
+
+    #[test]
+    fn tables_whose_log_is_not_read_are_refused() {
+        for (file, part) in [
+            ("metadata/v1.metadata.json", "an Iceberg table"),
+            (".hoodie/hoodie.properties", "a Hudi table"),
+            ("_versions/1.manifest", "a Lance data set"),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            fs::create_dir(folder.path().join("data")).unwrap();
+            assert_eq!(listed(folder.path()).unwrap(), None);
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+            let reason = listed(folder.path()).unwrap_err().to_string();
+            assert!(reason.contains(part) && reason.contains("as Parquet"), "{reason}");
+            let elsewhere = complaint(&format!("t/{file}"));
+            assert!(file.starts_with('.') || elsewhere.is_some_and(|reason| reason.contains(part)));
+        }
+        assert!(complaint("t/_delta_log/00000000000000000000.json").unwrap().contains("a Delta table"));
+        assert_eq!((complaint("t/metadata/a.json"), complaint("a.json")), (None, None));
+    }
+}
