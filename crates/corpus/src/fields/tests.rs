@@ -120,7 +120,7 @@ fn sources_of_texts() {
             let source = source.map(|source| source.parse().unwrap());
             let source_default = Some(Source::new("all").unwrap());
             let fields = Fields::new(FieldNames { source, source_default, ..names(&["text"], false) });
-            let record = RawRecord { form, bytes: b"a text", cells: &[] };
+            let record = RawRecord { form, bytes: b"a text", cells: &[], columns: "" };
             let place = Place { origin: &Origin::named("a", 0), number: 1, position: Position::default() };
             let record = fields.parse(record, place).unwrap().unwrap();
             assert_eq!(record.source.as_ref().map(Source::as_str), expected, "{form:?}");

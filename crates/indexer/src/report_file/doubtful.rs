@@ -293,7 +293,7 @@ mod tests {
         let texts = HashMap::from([("old".parse().unwrap(), Text::from("On 3 May 26 died."))]);
         let counts = Deduplicated { n_numbers_differ: 1, ..Deduplicated::default() };
         let signs = ["odd".to_owned()];
-        let shown = doubts.shown(&counts, &signs, &texts, &Biggest::new());
+        let shown = doubts.shown(&counts, false, &signs, &texts, &Biggest::new());
         assert!(shown.least_similar.is_empty(), "what is the same is far from the threshold");
         let pair = &shown.numbers_differ.pairs[0];
         assert_eq!(pair.text_kept.as_deref(), Some("On 3 May 26 died."));
@@ -309,11 +309,11 @@ mod tests {
         // Without the kept text its beginning, else none.
         let mut biggest = Biggest::new();
         assert_eq!(
-            doubts.shown(&counts, &[], &HashMap::new(), &biggest).numbers_differ.pairs[0].text_kept,
+            doubts.shown(&counts, false, &[], &HashMap::new(), &biggest).numbers_differ.pairs[0].text_kept,
             None
         );
         biggest.add_kept(&document("old", 5));
-        let shown = doubts.shown(&counts, &[], &HashMap::new(), &biggest);
+        let shown = doubts.shown(&counts, false, &[], &HashMap::new(), &biggest);
         assert_eq!(shown.numbers_differ.pairs[0].text_kept.as_deref(), Some("beginning"));
     }
 }

@@ -122,6 +122,9 @@ pub(super) trait Bench: Send + Sync {
     /// Returns the number of mishaps to come.
     fn n_faults(&self) -> usize;
 
+    /// Drops the mishaps to come.
+    fn clear_faults(&self);
+
     /// Returns the number of calls of a kind, as [`fail`](Self::fail) counts them.
     fn n_calls(&self, call: Call) -> u64;
 
@@ -221,6 +224,10 @@ impl Bench for FakeGateway {
 
     fn n_faults(&self) -> usize {
         self.n_faults()
+    }
+
+    fn clear_faults(&self) {
+        self.clear_faults();
     }
 
     fn n_calls(&self, call: Call) -> u64 {
@@ -338,6 +345,10 @@ impl Bench for Cluster {
 
     fn n_faults(&self) -> usize {
         self.0.n_faults()
+    }
+
+    fn clear_faults(&self) {
+        self.0.clear_faults();
     }
 
     fn n_calls(&self, call: Call) -> u64 {

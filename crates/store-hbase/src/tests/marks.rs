@@ -65,7 +65,7 @@ fn a_damaged_one_is_told(on: On) {
     let place = Place::new(on);
     let store = place.store();
     store.metadata().unwrap();
-    let (row, column) = (super::super::layout::METADATA_ROW, super::super::layout::MARK_COLUMN);
+    let (row, column) = (METADATA_ROW, super::super::layout::MARK_COLUMN);
     for (damaged, later) in
         ["", "7", "7 ", "x 00000001", "7 1234567g", "+7 00000001", "7 00000001 "].into_iter().zip(1..)
     {

@@ -152,6 +152,10 @@ impl Bench for Memory {
         lock(&self.0).faults.len()
     }
 
+    fn clear_faults(&self) {
+        lock(&self.0).faults.clear();
+    }
+
     fn n_calls(&self, call: Call) -> u64 {
         lock(&self.0).n_calls.get(&call).copied().unwrap_or(0)
     }
