@@ -4,6 +4,7 @@
 
 mod dialect;
 mod opened;
+mod options;
 mod rows;
 mod transcoded;
 
@@ -12,13 +13,14 @@ use std::sync::Arc;
 
 use super::columns::Columns;
 use super::field_path::FieldPath;
-use super::fields::listed;
 use super::reader::RecordReader;
 use super::records::{Cell, Form, RecordError, Records};
+use super::there::listed;
 use super::whole_rows::{Lines, WholeRows};
 pub(super) use dialect::Dialect;
 pub use dialect::Quote;
 pub(super) use opened::{Opened, open};
+pub use options::{TableOptions, TextEncoding};
 use rows::{Row, Rows};
 
 pub(super) struct Csv<R> {
@@ -206,6 +208,7 @@ mod tests {
     use std::io::{BufReader, Read};
 
     use super::super::fields::testing::{names, rows};
+    use super::super::format::Format;
     use super::rows::{ROW_BYTES, ROW_CELLS_MAX};
     use super::*;
 
@@ -227,6 +230,24 @@ mod tests {
                     _ => panic!("{rows:?}"),
                 }
             }
+        }
+    }
+
+    /// A table between tabs whose first quoted cell comes after the sample by which dialects are
+    /// told.
+    #[test]
+    fn a_late_quote_between_tabs() {
+        let plain: String = (0..5_000).map(|n| format!("{n}\ta text without quotes\n")).collect();
+        for (late, expected) in
+            [("x\t\"a\"\"b\ty\"\n", "x a\"b\ty"), ("x\t\"a\" he said\n", "x \"a\" he said")]
+        {
+            let content = format!("id\ttext\n{plain}{late}{plain}");
+            let opened = open(content.as_bytes(), Format::Tsv, TableOptions::default());
+            let (columns, dialect) = (names(&["text"], false).columns(), opened.dialect);
+            let mut csv = Csv::new(opened.content, dialect, columns, 1 << 20);
+            let rows = rows(&mut csv, names(&["text"], false));
+            assert_eq!(rows.len(), 10_001);
+            assert_eq!(rows[5_000].1.as_deref(), Ok(expected));
         }
     }
 

@@ -56,7 +56,7 @@ pub(super) fn decode_declared<'a>(
         let (text, has_errors) = encoding.decode_without_bom_handling(bytes);
         (!has_errors).then_some(text)
     };
-    // What is valid in these is valid in UTF-8 too, but each has a byte that a text in UTF-8 has not.
+    // Text in these may be valid UTF-8 too, but each has a byte that a text in UTF-8 lacks.
     let is_beyond_ascii = |encoding: &'static Encoding| match encoding {
         encoding if encoding == ISO_2022_JP => bytes.contains(&0x1b),
         encoding => !encoding.is_ascii_compatible() && bytes.contains(&0),

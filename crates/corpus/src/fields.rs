@@ -1,7 +1,6 @@
 //! Fields of a record, in any format: its id, its text, its source, and whatever else is requested.
 
 mod given;
-mod there;
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,11 +17,10 @@ use super::members::Members;
 use super::options::{InputOptions, PageText};
 use super::rank::{Rank, RankBy, Ranking};
 use super::records::{Cell, Form, Place, RawRecord};
+use super::there::{self, unfit};
 use super::value::{TEXT_SEPARATOR, Value, Values};
 use super::warc::{Response, Text, page_text};
 pub use given::{Digits, Given, GivenFields, Told};
-pub(super) use there::listed;
-use there::unfit;
 
 /// Default field of the id.
 const ID_FIELD: &str = "id";

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::compression::Counted;
 use super::content::unpacked;
+use super::csv::TableOptions;
 use super::csv::{self, Csv};
 use super::files::Source;
-use super::options::TableOptions;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 

@@ -77,6 +77,7 @@ mod table_folders;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod text;
+mod there;
 mod value;
 mod warc;
 mod whole_rows;
@@ -88,7 +89,7 @@ mod wildcards;
 struct Readme;
 
 pub use columns::Columns;
-pub use csv::Quote;
+pub use csv::{Quote, TableOptions, TextEncoding};
 pub use documents::{Document, Documents, Rejected};
 pub use error::Error;
 pub use field_path::FieldPath;
@@ -104,9 +105,7 @@ pub use made_ids::{FILES_MAX, MadeIds, RoundIds};
 pub use members::Members;
 pub use notes::Notes;
 pub use numbers::Grouped;
-pub use options::{
-    InputOptions, PageText, RECORD_BYTES_MAX, RecordOptions, TableOptions, TextEncoding, WAIT,
-};
+pub use options::{InputOptions, PageText, RECORD_BYTES_MAX, RecordOptions, WAIT};
 pub use origin::Origin;
 pub use rank::{Rank, RankBy};
 pub use records::{Chunk, Numbered, Place, Position, RawRecord, RecordError};

@@ -20,11 +20,11 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::columns::Columns;
-use super::fields::listed;
 use super::internal_error::caught;
 use super::location::Location;
 use super::reader::RecordReader;
 use super::records::{Form, RecordError, Records};
+use super::there::listed;
 use super::whole_rows::WholeRows;
 use column::{Column, Value, Values};
 

@@ -299,8 +299,8 @@ impl<'a> Response<'a> {
         Some(value.strip_prefix('<').and_then(|value| value.strip_suffix('>')).unwrap_or(value))
     }
 
-    /// Returns the text of the page; `None` if the record holds no page: an error, a redirection, an
-    /// image, or no answer at all.
+    /// Returns the text of the page; `None` if the record holds no page: an error, a redirection,
+    /// an image, or no answer at all.
     pub(super) fn text(&self, html: PageText) -> Result<Option<Text<'a>>, String> {
         let field = |name| self.header.get(name).unwrap_or_default().to_ascii_lowercase();
         let content_type = field("Content-Type");

@@ -37,8 +37,8 @@ pub(crate) trait Sink {
     /// Takes the next record, in the order of the input.
     fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()>;
 
-    /// Decides all taken records, and hands results on to a program that reads them meanwhile. Called
-    /// where the input waits for its writer.
+    /// Decides all taken records, and hands results on to a program that reads them meanwhile.
+    /// Called where the input waits for its writer.
     fn rest(&mut self, _: &mut Rejects) -> anyhow::Result<()> {
         Ok(())
     }

@@ -38,6 +38,7 @@ mod loads;
 mod marks;
 mod meet;
 mod near;
+mod opening;
 mod options;
 mod order;
 mod outlook;

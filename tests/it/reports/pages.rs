@@ -296,7 +296,7 @@ fn encodings_are_those_of_the_bytes_where_declarations_fail() {
     for (name, n) in [("a.html", 80), ("b.html", 90), ("c.txt", 80), ("d.txt", 90)] {
         write(&folder, name, "\u{fffd}".repeat(n) + " and nothing else of it");
     }
-    let (run, kept) = dedup(folder.path(), &[], 2);
+    let (run, kept) = dedup(folder.path(), &[], 1);
     assert!(kept.is_empty() && run.stderr.matches("are U+FFFD").count() >= 4, "{}", run.stderr);
 }
 
@@ -326,8 +326,9 @@ fn a_crawl_may_be_packed_with_a_dictionary_in_front() {
         assert_eq!(kept.len(), 40, "{}", run.stdout);
     }
     write(&folder, "none.warc.zst", &frames);
-    let (run, _) = dedup(&folder.path().join("none.warc.zst"), &[], 2);
-    assert!(run.stderr.contains("dictionary"), "{}", run.stderr);
+    // These frames do not say that they need a dictionary, so they are damaged.
+    let (run, _) = dedup(&folder.path().join("none.warc.zst"), &[], 1);
+    assert!(run.stderr.contains("reading stopped here"), "{}", run.stderr);
 }
 
 #[test]

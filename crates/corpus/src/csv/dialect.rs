@@ -34,6 +34,9 @@ pub(crate) struct Dialect {
     pub(super) quote: Option<u8>,
     /// True if a backslash escapes a quote in a quoted cell.
     pub(super) has_escapes: bool,
+    /// True if no cell has begun with a quote yet: the first one that does decides whether quotes
+    /// count, by [`settled`](Self::settled).
+    pub(super) is_open: bool,
 }
 
 impl FromStr for Quote {
@@ -78,7 +81,7 @@ struct Fit {
 impl Dialect {
     /// Returns the usual dialect with this delimiter.
     pub(crate) fn with(delimiter: u8) -> Self {
-        Self { delimiter, quote: Some(QUOTE), has_escapes: false }
+        Self { delimiter, quote: Some(QUOTE), has_escapes: false, is_open: false }
     }
 
     /// Tells the dialect of a table by its first bytes, of which `is_whole` says that they are all;
@@ -119,9 +122,27 @@ impl Dialect {
         // Few programs quote between tabs. Those that do close each quote.
         let is_quoted = found.has_quoted && found.n_misquoted == 0 && found.n_fitting == found.n_rows;
         if quote.is_none() && dialect.delimiter == b'\t' && !is_quoted {
-            dialect = Self { quote: None, has_escapes: false, ..dialect };
+            dialect = Self { quote: None, has_escapes: false, is_open: !found.has_quoted, ..dialect };
         }
         dialect
+    }
+
+    /// Returns true if `byte` begins a cell by which an open dialect is settled.
+    pub(super) fn is_settled_by(self, byte: u8) -> bool {
+        self.is_open && byte == QUOTE
+    }
+
+    /// Decides whether quotes count, by the rows from the first one with a quote at the beginning
+    /// of a cell. `n_columns` is the number of cells of the rows before.
+    pub(super) fn settled(self, sample: &[u8], is_whole: bool, n_columns: usize) -> Self {
+        let quoted = Self { quote: Some(QUOTE), is_open: false, ..self };
+        let found = quoted.fit(sample, is_whole);
+        let fits = found.n_columns == n_columns && found.n_fitting == found.n_rows;
+        if found.n_rows > 0 && found.n_misquoted == 0 && fits {
+            quoted
+        } else {
+            Self { is_open: false, ..self }
+        }
     }
 
     fn fit(self, sample: &[u8], is_whole: bool) -> Fit {
@@ -172,8 +193,9 @@ mod tests {
 
     #[track_caller]
     fn check(sample: &str, usual: u8, delimiter: u8, quote: Option<u8>, has_escapes: bool) {
-        let expected = Dialect { delimiter, quote, has_escapes };
-        assert_eq!(Dialect::of(sample.as_bytes(), true, usual, None, None), expected, "{sample}");
+        let found = Dialect::of(sample.as_bytes(), true, usual, None, None);
+        let expected = Dialect { delimiter, quote, has_escapes, ..found };
+        assert_eq!(found, expected, "{sample}");
     }
 
     #[test]
@@ -207,6 +229,25 @@ mod tests {
         check("id\ttext\n1\t\"a\n2\t\"b\n", b'\t', b'\t', None, false);
         check("id\ttext\n1\t\"a\" he said\n", b'\t', b'\t', None, false);
         check("id\ttext\n1\t\"never closed\n", b'\t', b'\t', None, false);
+    }
+
+    /// The first rows have no quote, and the first one that comes decides for all after it.
+    #[test]
+    fn a_late_quote_settles_what_quotes_are() {
+        for (late, quote) in [
+            ("1\t\"a\nb\"\n2\tc\n", Some(b'"')),
+            ("1\t\"a\"\"b\"\n2\t\"c\"\n", Some(b'"')),
+            ("1\t\"a\" he said\n2\tc\n", None),
+            ("1\t\"never closed\n2\tc\n", None),
+            // Its closing quote would be that of another row.
+            ("1\t\"a\n2\tb\"\tc\n", None),
+        ] {
+            let begun = "id\ttext\n0\tno \"quote\" begins this\n";
+            let open = Dialect::of(begun.as_bytes(), false, b'\t', None, None);
+            assert!(open.is_settled_by(b'"') && open.quote.is_none());
+            let settled = open.settled(late.as_bytes(), true, 2);
+            assert_eq!((settled.quote, settled.is_settled_by(b'"')), (quote, false), "{late:?}");
+        }
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::io::{self, BufReader, Chain, Cursor, Read};
 
 use super::super::compression::READ_BUFFER_BYTES;
 use super::super::format::Format;
-use super::super::options::TableOptions;
 use super::dialect::{Dialect, SAMPLE_BYTES};
+use super::options::TableOptions;
 use super::transcoded::Transcoded;
 
 type Content<R> = Chain<Cursor<Vec<u8>>, BufReader<Failing<Transcoded<R>>>>;

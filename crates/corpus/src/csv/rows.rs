@@ -5,7 +5,7 @@ use std::io::{self, BufRead};
 
 use memchr::{memchr, memchr_iter, memchr2, memchr3};
 
-use super::dialect::Dialect;
+use super::dialect::{Dialect, SAMPLE_BYTES};
 
 /// Size of the buffer for the cells of a row, at first.
 pub(super) const ROW_BYTES: usize = 64 << 10;
@@ -29,6 +29,8 @@ pub(super) struct Rows<R> {
     /// The last row: its cells one after another, and the end of each.
     cells: Vec<u8>,
     ends: Vec<usize>,
+    /// Number of cells in the first row; 0 before it.
+    n_columns: usize,
     /// Number of quoted cells so far.
     pub(super) n_quoted: u64,
     /// Number of the next line.
@@ -69,6 +71,7 @@ impl<R: BufRead> Rows<R> {
             at: 0,
             cells: Vec::with_capacity(ROW_BYTES),
             ends: Vec::new(),
+            n_columns: 0,
             n_quoted: 0,
             number: 1,
             row_bytes_max,
@@ -115,7 +118,11 @@ impl<R: BufRead> Rows<R> {
             return Ok(Row::End);
         }
         loop {
-            let ending = match self.peek(0)? {
+            let next = self.peek(0)?;
+            if next.is_some_and(|byte| self.dialect.is_settled_by(byte)) && !self.is_too_long {
+                self.settle()?;
+            }
+            let ending = match next {
                 Some(byte) if Some(byte) == self.dialect.quote => self.read_quoted()?,
                 _ => self.read_plain()?,
             };
@@ -139,9 +146,22 @@ impl<R: BufRead> Rows<R> {
                 self.start = self.at;
             }
             if matches!(ending, Ending::Row) {
+                if self.n_columns == 0 {
+                    self.n_columns = self.ends.len();
+                }
                 return Ok(if self.is_too_long { Row::TooLong } else { Row::Whole });
             }
         }
+    }
+
+    /// Settles an open dialect by the rows from this one on.
+    fn settle(&mut self) -> io::Result<()> {
+        let mut is_whole = false;
+        while self.buffer.len() - self.start < SAMPLE_BYTES && !is_whole {
+            is_whole = !self.fill()?;
+        }
+        self.dialect = self.dialect.settled(&self.buffer[self.start..], is_whole, self.n_columns);
+        Ok(())
     }
 
     /// Reads a cell without quotes, and what ends it.

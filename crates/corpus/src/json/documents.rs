@@ -10,7 +10,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Returns true if content with this beginning is an array of objects, or an object printed over
 /// many lines.
-pub(in super::super) fn are_documents(head: &[u8]) -> bool {
+pub(crate) fn are_documents(head: &[u8]) -> bool {
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).trim_ascii_start();
     let Some((first, rest)) = head.split_first() else { return false };
     let next = rest.trim_ascii_start().first();
@@ -25,7 +25,7 @@ pub(in super::super) fn are_documents(head: &[u8]) -> bool {
     }
 }
 
-pub(in super::super) struct Documents<R> {
+pub(crate) struct Documents<R> {
     reader: R,
     /// Number of the last object.
     number: u64,
@@ -43,7 +43,7 @@ enum Found {
 }
 
 impl<R: BufRead> Documents<R> {
-    pub(in super::super) fn new(reader: R, record_bytes_max: usize) -> Self {
+    pub(crate) fn new(reader: R, record_bytes_max: usize) -> Self {
         Self { reader, number: 0, is_begun: false, in_array: false, record_bytes_max, ended: false }
     }
 

@@ -4,7 +4,7 @@
 const WORDS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
 
 /// Returns the line with null in the place of each such word; `None` if there is none.
-pub(in super::super) fn without(line: &str) -> Option<String> {
+pub(crate) fn without(line: &str) -> Option<String> {
     if !line.contains("NaN") && !line.contains("Infinity") {
         return None;
     }

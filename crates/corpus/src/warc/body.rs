@@ -99,8 +99,8 @@ fn unpack<'a>(body: Cow<'a, [u8]>, coding: &str) -> Result<Cow<'a, [u8]>, String
     Ok(Cow::Owned(unpacked))
 }
 
-/// Unpacks Brotli as far as it came. Its decoder tells no cut from damage, so what came counts where
-/// it is text.
+/// Unpacks Brotli as far as it came. Its decoder tells no cut from damage, so that part counts
+/// where it is text.
 fn unpacked_brotli(body: &[u8]) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let unpacked = brotli_decompressor::Decompressor::new(body, BROTLI_BUFFER);

@@ -58,8 +58,8 @@ pub(super) fn page_text<'a>(
     })
 }
 
-/// Returns the text of a body: what `html` says of HTML, and all of plain text without it. `charset`
-/// is the encoding that its server names.
+/// Returns the text of a body: of HTML the part that `html` names, and all of plain text without
+/// it. `charset` is the encoding that its server names.
 pub(super) fn decoded<'a>(
     body: Cow<'a, [u8]>,
     charset: Option<&'static Encoding>,

@@ -119,8 +119,8 @@ impl ParquetOutput {
             bail!("no input is left to write {} from", path.display());
         };
         let file = first.open()?;
-        // Types of columns, as pandas, Arrow and others define them beyond Parquet. They do not hold
-        // for the columns of other files.
+        // Types of columns, as pandas, Arrow and others define them beyond Parquet. They do not
+        // hold for the columns of other files.
         let types = file.metadata().file_metadata().key_value_metadata();
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))

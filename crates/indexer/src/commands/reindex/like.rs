@@ -41,9 +41,10 @@ pub(super) fn metadata(options: &OpenOptions, old: &Metadata) -> anyhow::Result<
         "the signatures of the old index were made with another key or with none, and go with them; leave --keyed and \
          --key-file out, or fill a new index from the texts with indexer index"
     );
-    let is_same_name = new.kind.files_by_simhash() && new.kind.name() == old.kind.name();
-    let as_old = old.kind.clone().of_profile(new.kind.profile())?;
-    ensure!(!is_same_name || new.kind.has_tables_of(&as_old), own);
+    if new.kind.files_by_simhash() && new.kind.name() == old.kind.name() {
+        let as_old = old.kind.clone().of_profile(new.kind.profile())?;
+        ensure!(new.kind.has_tables_of(&as_old), own);
+    }
     Ok(new)
 }
 

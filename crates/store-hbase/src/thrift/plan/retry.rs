@@ -1,5 +1,5 @@
-//! Attempts calls until they are done or hopeless: the class of each failure, and the wording of the
-//! final error.
+//! Attempts calls until they are done or hopeless: the class of each failure, and the wording of
+//! the final error.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! Reasons for fields that are missing or hold another value, with the fields there are.
 
-use super::super::field_path::{FieldPath, Step};
-use super::super::members::Members;
-use super::super::value::Value;
+use super::field_path::{FieldPath, Step};
+use super::members::Members;
+use super::value::Value;
 
 /// Number of fields named.
 const NAMES_MAX: usize = 16;
@@ -26,7 +26,7 @@ pub(crate) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 /// Formats the fields of a line of JSON, and those of the object in which the last step to `path`
 /// finds nothing.
-pub(super) fn in_line(line: &[u8], path: &FieldPath) -> String {
+pub(crate) fn in_line(line: &[u8], path: &FieldPath) -> String {
     let Some(members) = Members::of(line) else { return "no fields".to_owned() };
     let mut there = format!("it has {}", listed(members.names()));
     let mut level = members;
@@ -41,7 +41,7 @@ pub(super) fn in_line(line: &[u8], path: &FieldPath) -> String {
 }
 
 /// Formats the reason why `value` is unfit.
-pub(super) fn unfit(value: Option<&Value<'_>>, path: &FieldPath, wanted: &str, help: &str) -> String {
+pub(crate) fn unfit(value: Option<&Value<'_>>, path: &FieldPath, wanted: &str, help: &str) -> String {
     match value {
         None => format!("there is no field {path}; {help}"),
         Some(value) => format!("field {path} holds {value}, expected {wanted}; {help}"),
