@@ -125,7 +125,7 @@ fn in_hbase() {
     let through_door = url(door.address, "race_lost");
     let n_closed = AtomicU64::new(0);
     let break_all = |n_answers: usize| {
-        if n_answers % 20 == 0 {
+        if n_answers.is_multiple_of(20) {
             door.close();
             door.open_again();
             n_closed.fetch_add(1, Ordering::Relaxed);

@@ -225,7 +225,7 @@ impl Reading {
                 let mut content = unpacked(source)?;
                 match are_documents(content.fill_buf()?) {
                     true => Box::new(Documents::new(content, record_bytes_max)),
-                    false => Box::new(Lines::new(content, record_bytes_max).from_stdin(is_stdin)),
+                    false => Box::new(Lines::new(content, record_bytes_max).with_stdin(is_stdin)),
                 }
             }
             Format::Csv | Format::Tsv => {

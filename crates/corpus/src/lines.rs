@@ -32,7 +32,7 @@ impl<R> Lines<R> {
     }
 
     /// Hands lines on as they arrive, if the source is standard input.
-    pub(super) fn from_stdin(self, is_stdin: bool) -> Self {
+    pub(super) fn with_stdin(self, is_stdin: bool) -> Self {
         Self { live: is_stdin.then(Live::default), ..self }
     }
 }

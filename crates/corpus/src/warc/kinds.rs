@@ -42,7 +42,7 @@ impl Holds {
         let begins = |scheme: &&str| {
             address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
         };
-        if SCHEMES_OF_NO_PAGE.iter().any(|scheme| begins(&scheme)) {
+        if SCHEMES_OF_NO_PAGE.iter().any(&begins) {
             return None;
         }
         let content_type = header.get("Content-Type").unwrap_or_default().to_ascii_lowercase();
@@ -54,7 +54,7 @@ impl Holds {
         let is_answer = || {
             content_type.is_empty()
                 || content_type.starts_with("application/http")
-                || SCHEMES_OF_ANSWERS.iter().any(|scheme| begins(&scheme))
+                || SCHEMES_OF_ANSWERS.iter().any(&begins)
         };
         match &*kind {
             RESPONSE if is_answer() => Some(Self::Answer),

@@ -16,9 +16,8 @@ pub(super) fn table(out: &mut dyn Write) -> anyhow::Result<()> {
         out,
         "\nThe bands follow from the least similarity of an index (--min-similarity), rounded down to a step. Per step: bands,\n\
          rows and suffix of long and of short texts; keys of a long text; the share found of the pairs at the step, of long\n\
-         and of short ones; and of {} other long texts of similarity {}, those a query meets in its bands, and those its\n\
-         suffix leaves to be compared.\n",
-        N_STRANGERS, OF_STRANGERS
+         and of short ones; and of {N_STRANGERS} other long texts of similarity {OF_STRANGERS}, those a query meets in its bands, and \
+         those its\nsuffix leaves to be compared.\n"
     )?;
     writeln!(out, "from  long     short    keys     found  of short        met     left")?;
     for step in FilingScheme::steps() {

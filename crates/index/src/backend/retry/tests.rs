@@ -25,12 +25,15 @@ fn pass(time: Duration) {
     PASSED.set(passed() + time);
 }
 
+/// The outcome of an operation, and the pauses between its tries.
+type Ran<T> = (Result<T, Failed<&'static str, Late<u32>>>, Vec<Pause>);
+
 /// Runs an operation from the beginning of the test's clock; sleeping turns that clock on.
 fn run<T>(
     retry: Retry,
     limit: Duration,
     operation: impl FnMut(&mut Tries) -> Result<T, Failed<&'static str, u32>>,
-) -> (Result<T, Failed<&'static str, Late<u32>>>, Vec<Pause>) {
+) -> Ran<T> {
     PASSED.set(Duration::ZERO);
     let mut pauses = Vec::new();
     let outcome = retry.start(limit, now).run(operation, |_, pause| pauses.push(pause), pass);
