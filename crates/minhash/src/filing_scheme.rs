@@ -7,10 +7,7 @@ use std::str::FromStr;
 use crate::bands::low_bytes;
 use crate::filing::{Bands, Filing, SetKind};
 use crate::signature::BYTE_BINS;
-use crate::{BandKey, BandScheme, Bins, LONG_BINS, Signature, Similarity, hash_words};
-
-/// Bins of a short sketch: the bins of the bands and of the suffix.
-pub const SHORT_BINS: usize = 128;
+use crate::{BandKey, BandScheme, Bins, LONG_BINS, SHORT_BINS, Signature, Similarity, hash_words};
 
 /// The first bins of a short sketch, which make the bands.
 pub(crate) const SHORT_BAND_BINS: usize = SHORT_BINS - 64;

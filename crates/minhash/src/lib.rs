@@ -42,8 +42,10 @@ pub use bands::{BandKey, BandScheme, BandSchemeError};
 pub use bins::Bins;
 pub use curve::{kept_by_suffix, met_by_bands};
 pub use filing::{Filing, SetKind};
-pub use filing_scheme::{FilingScheme, FilingSchemeError, SHORT_BINS};
+pub use filing_scheme::{FilingScheme, FilingSchemeError};
 pub use hash::hash_words;
-pub use signature::{Basis, Comparison, LONG_BINS, Maker as SignatureMaker, Signature, SignatureError};
+pub use signature::{
+    Basis, Comparison, LONG_BINS, Maker as SignatureMaker, SHORT_BINS, Signature, SignatureError,
+};
 pub use similarity::Similarity;
 pub use sketcher::{Sketched, Sketcher};

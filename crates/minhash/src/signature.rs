@@ -15,6 +15,9 @@ pub use maker::Maker;
 /// The number of bins of a long sketch.
 pub const LONG_BINS: usize = 256;
 
+/// The number of bins of a short sketch: those of the bands and of the suffix.
+pub const SHORT_BINS: usize = 128;
+
 /// The number of first bins, which make the bands and of which a byte is kept; two bits are kept of
 /// each other bin.
 pub(crate) const BYTE_BINS: usize = 80;
