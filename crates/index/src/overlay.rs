@@ -28,7 +28,7 @@ const ABOVE: u8 = b'a';
 /// seen, unless they are to hidden documents. A count of matches may then be off by the changes of
 /// hidden documents, and also with a clock turned back past an expiry.
 ///
-/// Memory: a [`MemoryStore`]'s for the written documents, and the hidden documents.
+/// Memory: a `MemoryStore`'s for the written documents, and the hidden documents.
 pub struct Overlay<B> {
     base: B,
     layer: RwLock<Layer>,

@@ -171,7 +171,7 @@ pub(crate) struct MultiRequest {
     pub(crate) regions: Vec<RegionAction>,
 }
 
-/// The results of a [`MultiRequest`], in its order.
+/// The results of a `MultiRequest`, in its order.
 #[derive(Clone, PartialEq, Message)]
 pub struct MultiResponse {
     /// One result for each region of the request.

@@ -15,7 +15,7 @@ pub struct Status {
     /// The bytes of memory held by its search tables in this process, where it has some.
     pub n_table_bytes: Option<u64>,
     /// The number of searches of this process with more candidates than the rule judges, where the
-    /// store leaves some out: [`candidates_max`](Rule::candidates_max).
+    /// store leaves some out: [`candidates_max`](crate::Rule::candidates_max).
     pub n_bounded: Option<u64>,
     /// The encounters of this process's insertions with other writers, where the store has no
     /// global lock.
