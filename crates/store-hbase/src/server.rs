@@ -24,6 +24,10 @@ pub(crate) enum Meaning {
     /// The answer makes no sense, or the server broke down. A few times, this may be chance.
     Strange,
     /// The server speaks another protocol.
+    #[cfg_attr(
+        all(feature = "rpc", not(feature = "thrift")),
+        expect(dead_code, reason = "a region server of another protocol ends the connection")
+    )]
     Foreign,
     /// A table or a family does not exist.
     NoTables,
