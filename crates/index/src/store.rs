@@ -238,8 +238,8 @@ pub trait Store: Send + Sync {
     /// before the last may be empty.
     ///
     /// A cell only leads to a document. Some cells are of versions replaced a moment ago, of
-    /// insertions under way, and of dead writers. A cell counts where it [is of](crate::Cell::is_of) the
-    /// sketch that [`get`](Self::get) returns.
+    /// insertions under way, and of dead writers. A cell counts where it
+    /// [is of](crate::Cell::is_of) the sketch that [`get`](Self::get) returns.
     ///
     /// # Errors
     /// As [`scan`](Self::scan).
