@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""A storm over a cluster of HBase, while two workers are asked and posted to and one `indexer dedup` runs. README.md keeps its figures.
+"""A storm over a cluster of HBase, while two workers serve clients and one `indexer dedup` runs.
+README.md keeps its figures.
 
     export PIGEONHOLE_HBASE_DATA=~/hbase-storm
     deploy/hbase/hbase up --cluster
     bench/faults/cluster.py --programs target/release --minutes 12
 
-Near-duplicates are posted at once to both workers, each until it is answered 200 or 201; of each group exactly one must be there in
-the end. Queries must find what was there before, and nothing else. `dedup` must leave the bytes that it leaves with `embedded:`.
-`verify` looks at the index when all is ten minutes old. The last line has the figures, and the exit status is 1 if anything was
+Clients post near-duplicates at once to both workers, each until the answer is 200 or 201; of each
+group exactly one must be there in the end. Queries must find the documents of before, and nothing
+else. `dedup` must leave the bytes that it leaves with `embedded:`. `verify` looks at the index when
+all is ten minutes old. The last line has the figures, and the exit status is 1 if anything was
 lost, wrong or hung.
 """
 

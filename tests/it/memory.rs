@@ -52,7 +52,7 @@ fn pairs_and_clusters_stop_in_order_too() {
     assert!(ends.contains(&false) && ends.contains(&true), "{ends:?}");
 }
 
-/// What each thread takes is foreseen: sixteen at once would pass the limit between two looks.
+/// The memory of each thread is foreseen: sixteen at once would pass the limit between two looks.
 #[test]
 fn the_pairs_of_an_index_stop_in_order_and_go_on_with_more() {
     let place = tempfile::tempdir().unwrap();

@@ -216,7 +216,7 @@ mod tests {
         assert!(decoded(&page, "", &"gzip,".repeat(9)).unwrap_err().contains("packed 9 times"));
     }
 
-    /// What came of a body that was cut off is read; a damaged one is none.
+    /// A body that was cut off is read as far as it came; a damaged one is none.
     #[test]
     fn what_is_packed_may_be_cut_off() {
         let page: Vec<u8> = (0..60_000_u32).flat_map(|n| format!("{} ", n * 7919).into_bytes()).collect();
