@@ -41,7 +41,6 @@ mod top;
 mod walk;
 
 use std::io;
-use std::process::ExitCode;
 
 use program::LogLines;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -55,12 +54,12 @@ use crate::stop::Stopped;
 /// Runs the command line of this process. Exit codes: 0 all done, 1 some records were rejected, 2
 /// could not run, above 128 stopped by a signal while there is a journal.
 #[must_use]
-pub fn main() -> ExitCode {
+pub fn main() -> u8 {
     corpus::install_hook();
     let cli = Cli::from_command_line();
     if let Err(error) = program::see_limits() {
         progress::complain(format_args!("{}", program::error(&error)));
-        return ExitCode::from(2);
+        return 2;
     }
     let is_coloured = program::stderr().is_terminal();
     // Reports waits of a store for its server.
@@ -75,18 +74,18 @@ pub fn main() -> ExitCode {
         .init();
     let may_break_off = matches!(cli.command, Command::Fingerprint(_) | Command::Manual(_));
     match run(cli) {
-        Ok(0) => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::from(1),
+        Ok(0) => 0,
+        Ok(_) => 1,
         // The reader has seen enough, as in `indexer fingerprint … | head`.
-        Err(error) if may_break_off && is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if may_break_off && is_broken_pipe(&error) => 0,
         Err(error) => {
             if let Some(stopped) = error.downcast_ref::<Stopped>() {
                 progress::complain(format_args!("{stopped}"));
-                return ExitCode::from(stopped.exit_code());
+                return stopped.exit_code();
             }
             progress::complain(format_args!("{}", program::error(&error)));
             // All records were read, and a repetition would not help.
-            ExitCode::from(if error.is::<AllRejected>() { 1 } else { 2 })
+            if error.is::<AllRejected>() { 1 } else { 2 }
         }
     }
 }

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    indexer::main()
+    indexer::main().into()
 }

@@ -9,11 +9,12 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::ExitStatus;
 
 use anyhow::{Context, bail};
 use engine::local_path;
 use index::{Error, ErrorKind};
+use program::invocation;
 
 /// Set in the environment of the child.
 const IS_CHILD: &str = "_PIGEONHOLE_READS_FIRST";
@@ -25,24 +26,19 @@ const OF_DAMAGE: [(i32, &str); 5] =
 /// Runs this command line in a child process, if the index is in a local file. Returns `None` in
 /// the child itself, and for other stores. The death of a child is damage, and is written as one
 /// more finding.
-pub(crate) fn in_child(store: &str, out: &mut dyn Write) -> anyhow::Result<Option<ExitCode>> {
+pub(crate) fn in_child(store: &str, out: &mut dyn Write) -> anyhow::Result<Option<u8>> {
     let Some(path) = local_path(store).filter(|_| std::env::var_os(IS_CHILD).is_none()) else {
         return Ok(None);
     };
-    let program = std::env::current_exe().context("failed to find this program")?;
-    let args = std::env::args_os().skip(1);
-    let child = Command::new(program).args(args).env(IS_CHILD, OsStr::new("1")).status();
+    let mut command = invocation::again().context("failed to find this program")?;
+    let child = command.env(IS_CHILD, OsStr::new("1")).status();
     let status = child.context("failed to start a process that reads the index")?;
     told(status, &path, out).map(Some)
 }
 
 /// The end of a command that examines the index at `store`: an index in a file of this machine that
 /// cannot be read for what is in its pages has a finding.
-pub(crate) fn or_damaged(
-    done: anyhow::Result<ExitCode>,
-    store: &str,
-    out: &mut dyn Write,
-) -> anyhow::Result<ExitCode> {
+pub(crate) fn or_damaged(done: anyhow::Result<u8>, store: &str, out: &mut dyn Write) -> anyhow::Result<u8> {
     let error = match done {
         Err(error) if local_path(store).is_some() => error,
         done => return done,
@@ -50,16 +46,16 @@ pub(crate) fn or_damaged(
     match error.downcast_ref::<Error>() {
         Some(damage) if damage.kind() == ErrorKind::Corrupt => {
             writeln!(out, "damaged\t{damage}")?;
-            Ok(ExitCode::from(1))
+            Ok(1)
         }
         _ => Err(error),
     }
 }
 
 /// The exit code that follows from the end of the child.
-fn told(status: ExitStatus, path: &Path, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+fn told(status: ExitStatus, path: &Path, out: &mut dyn Write) -> anyhow::Result<u8> {
     if let Some(code) = status.code() {
-        return Ok(ExitCode::from(u8::try_from(code).unwrap_or(2)));
+        return Ok(u8::try_from(code).unwrap_or(2));
     }
     let Some((_, name)) = OF_DAMAGE.iter().find(|(signal, _)| status.signal() == Some(*signal)) else {
         bail!("the process that reads the index was ended ({status}); run the same again");
@@ -71,5 +67,5 @@ fn told(status: ExitStatus, path: &Path, out: &mut dyn Write) -> anyhow::Result<
          # stop what uses the index; restore it from a backup, or build it anew from the texts",
         file.display()
     )?;
-    Ok(ExitCode::from(1))
+    Ok(1)
 }

@@ -15,7 +15,6 @@ mod stored;
 mod upkeep;
 
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use program::settings;
@@ -197,26 +196,24 @@ fn command_line() -> clap::Command {
 /// Runs the command line of this process. Exit codes: 0 done, 1 some documents to remove were not
 /// there or an index has findings, 2 could not run.
 #[must_use]
-pub fn main() -> ExitCode {
+pub fn main() -> u8 {
     let matches = settings::of_this_process(command_line(), &APART);
     let cli =
         Cli::from_arg_matches(&matches).unwrap_or_else(|error| program::exit_with("pigeonhole", &error));
     let mut stdout = io::BufWriter::new(program::stdout());
     let done = program::see_limits().and_then(|()| match &cli.command {
-        Command::Compare(args) => compare::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
-        Command::Eval(args) => eval::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
-        Command::Tune(args) => eval::tune::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
-        Command::Key(command) => key::run(command, &mut stdout).map(|()| ExitCode::SUCCESS),
-        Command::Query(args) => query::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
-        Command::Scheme(args) => scheme::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
-        Command::Plan(args) => plan::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
-        Command::Info(args) => info::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
+        Command::Compare(args) => compare::run(args, &mut stdout).map(|()| 0),
+        Command::Eval(args) => eval::run(args, &mut stdout).map(|()| 0),
+        Command::Tune(args) => eval::tune::run(args, &mut stdout).map(|()| 0),
+        Command::Key(command) => key::run(command, &mut stdout).map(|()| 0),
+        Command::Query(args) => query::run(args, &mut stdout).map(|()| 0),
+        Command::Scheme(args) => scheme::run(args, &mut stdout).map(|()| 0),
+        Command::Plan(args) => plan::run(args, &mut stdout).map(|()| 0),
+        Command::Info(args) => info::run(args, &mut stdout).map(|()| 0),
         Command::Remove(args) => remove::run(args, &mut stdout),
         Command::Verify(args) => upkeep::verify(args, &mut stdout),
         Command::Repair(args) => upkeep::repair(args, &mut stdout),
-        Command::Manual(command) => {
-            command.run(command_line(), &mut stdout).map(|()| ExitCode::SUCCESS).map_err(Into::into)
-        }
+        Command::Manual(command) => command.run(command_line(), &mut stdout).map(|()| 0).map_err(Into::into),
     });
     let done = done.and_then(|code| match stdout.flush() {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
@@ -228,11 +225,11 @@ pub fn main() -> ExitCode {
         Err(error)
             if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) =>
         {
-            ExitCode::SUCCESS
+            0
         }
         Err(error) => {
             progress::complain(format_args!("{}", program::error(&error)));
-            ExitCode::from(2)
+            2
         }
     }
 }

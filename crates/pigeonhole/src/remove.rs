@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::str::FromStr;
 
 use anyhow::{Context, ensure};
@@ -93,7 +92,7 @@ impl When {
 
 /// Removes documents and prints their number. The exit status is 1 if a named document was not
 /// there.
-pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<u8> {
     let now = Clock::system().now();
     let selection = Selection {
         source: args.source.clone(),
@@ -147,7 +146,7 @@ fn remove_matching(
     selection: &Selection,
     mut progress: Progress,
     out: &mut dyn Write,
-) -> anyhow::Result<ExitCode> {
+) -> anyhow::Result<u8> {
     let mut written = Ok(());
     let removed = index.remove_matching(selection, args.dry_run, &mut |removed, page| {
         if args.dry_run {
@@ -163,7 +162,7 @@ fn remove_matching(
         writeln!(out, "removed       {}", removed.n_removed)?;
         writeln!(out, "kept          {}", removed.n_read - removed.n_removed)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }
 
 fn list(stored: &StoredDocument, out: &mut dyn Write) -> io::Result<()> {
@@ -228,7 +227,7 @@ impl Named<'_> {
         }
     }
 
-    fn finish(mut self, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+    fn finish(mut self, out: &mut dyn Write) -> anyhow::Result<u8> {
         self.flush(out)?;
         if self.args.dry_run {
             writeln!(out, "# {} documents would be removed", self.n_removed)?;
@@ -236,6 +235,6 @@ impl Named<'_> {
             writeln!(out, "removed       {}", self.n_removed)?;
             writeln!(out, "not there     {}", self.n_missing)?;
         }
-        Ok(if self.n_missing == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+        Ok(if self.n_missing == 0 { 0 } else { 1 })
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use anyhow::Context;
 use index::{Examined, Finding, FindingKind, Index};
@@ -85,7 +84,7 @@ struct ExamineArgs {
 }
 
 /// Examines the index, and changes nothing.
-pub(crate) fn verify(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+pub(crate) fn verify(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<u8> {
     if let Some(told) = first::in_child(&args.examine.stored.store, out)? {
         return Ok(told);
     }
@@ -93,7 +92,7 @@ pub(crate) fn verify(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<E
     first::or_damaged(done, &args.examine.stored.store, out)
 }
 
-fn look(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+fn look(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<u8> {
     let index = args.examine.stored.open(BTreeMap::new())?;
     let mut findings = examine(&args.examine, &index, false, out)?;
     findings.print(|out, findings| {
@@ -107,7 +106,7 @@ fn look(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
 }
 
 /// Examines the index, and mends it with `--apply`.
-pub(crate) fn repair(args: &RepairArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+pub(crate) fn repair(args: &RepairArgs, out: &mut dyn Write) -> anyhow::Result<u8> {
     if let Some(told) = first::in_child(&args.examine.stored.store, out)? {
         return Ok(told);
     }
@@ -115,7 +114,7 @@ pub(crate) fn repair(args: &RepairArgs, out: &mut dyn Write) -> anyhow::Result<E
     first::or_damaged(done, &args.examine.stored.store, out)
 }
 
-fn mend(args: &RepairArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+fn mend(args: &RepairArgs, out: &mut dyn Write) -> anyhow::Result<u8> {
     let index = args.examine.stored.open(BTreeMap::new())?;
     let mut findings = examine(&args.examine, &index, args.apply, out)?;
     findings.print(|out, findings| {
@@ -269,7 +268,7 @@ impl Findings<'_> {
     }
 
     /// The exit code: 1 if findings remain.
-    fn finish(self) -> anyhow::Result<ExitCode> {
-        Ok(if self.n_left() == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    fn finish(self) -> anyhow::Result<u8> {
+        Ok(if self.n_left() == 0 { 0 } else { 1 })
     }
 }

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod flags;
+pub mod invocation;
 mod limits;
 pub mod manual;
 mod memory;

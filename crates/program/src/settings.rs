@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::{env, process};
+use std::process;
 
 use anyhow::{anyhow, bail};
 use clap::builder::Resettable;
@@ -37,6 +37,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command};
 
 use self::file::File;
+use crate::invocation::command_line;
 use crate::say::{complain, error, exit_with};
 use crate::screen::stdout;
 
@@ -115,13 +116,13 @@ pub fn with_topics(command: Command, topics: &'static [(&'static str, &'static [
 #[must_use]
 pub fn of_this_process(command: Command, apart: &[(&str, &str)]) -> ArgMatches {
     let program = command.get_name().to_owned();
-    let settings = Settings::read(command, apart, env::args_os()).unwrap_or_else(|failure| match failure
-        .downcast::<clap::Error>(
-    ) {
-        Ok(failure) => exit_with(&program, &failure),
-        Err(failure) => {
-            complain(&program, format_args!("{}", error(&failure)));
-            process::exit(2)
+    let settings = Settings::read(command, apart, command_line(&program)).unwrap_or_else(|failure| {
+        match failure.downcast::<clap::Error>() {
+            Ok(failure) => exit_with(&program, &failure),
+            Err(failure) => {
+                complain(&program, format_args!("{}", error(&failure)));
+                process::exit(2)
+            }
         }
     });
     if !settings.is_asked_for() {

@@ -32,7 +32,6 @@ pub mod tls;
 pub mod worker;
 
 use std::io::{self, Write};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -50,23 +49,23 @@ use crate::server::Service;
 use crate::signals::Signals;
 use crate::worker::Worker;
 
-/// Runs the command line of this process; returns 0 after an orderly stop and 2 if the service
+/// Runs the [command line](program::invocation) of this process; returns 0 after an orderly stop and 2 if the service
 /// could not run.
 #[must_use]
-pub fn main() -> ExitCode {
-    let settings =
-        program::see_limits().and_then(|()| Settings::read(Config::command_line(), &[], std::env::args_os()));
+pub fn main() -> u8 {
+    let words = program::invocation::command_line("query-worker");
+    let settings = program::see_limits().and_then(|()| Settings::read(Config::command_line(), &[], words));
     match settings.and_then(|settings| obey(&settings)) {
         Ok(()) => {
             log::end("");
-            ExitCode::SUCCESS
+            0
         }
         Err(error) => {
             if let Some(error) = error.downcast_ref::<clap::Error>() {
                 program::exit_with("query-worker", error);
             }
             log::end(&format!("query-worker: {}\n", program::line(&program::error(&error))));
-            ExitCode::from(2)
+            2
         }
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     #[cfg(target_env = "gnu")]
     arenas::bound();
-    query_worker::main()
+    query_worker::main().into()
 }
 
 #[cfg(target_env = "gnu")]
