@@ -14,7 +14,7 @@ const UPDATE: &str = "PIGEONHOLE_UPDATE_PAGES";
 
 const HEAD: &str = "# What the programs are built of
 
-Every crate in `indexer`, `query-worker` and `pigeonhole`, or in what builds them, for Linux. Any of the licences that stand on both
+Every crate in `indexer`, `query-worker`, `pigeonhole` and the Python package, or in what builds them, for Linux. Any of the licences that stand on both
 sides of an `OR` may be chosen, and all of those around an `AND` hold; each allows what MIT and Apache-2.0 allow ([`deny.toml`](../deny.toml)
 has the list). The C libraries in them are LMDB (OpenLDAP Public License, in `lmdb-master-sys`), zstd (BSD-3-Clause, in `zstd-sys`)
 and parts of BoringSSL (ISC and others, in `ring`). Made from `Cargo.lock`; a test keeps it true.
@@ -44,8 +44,13 @@ fn packages() -> Vec<Package> {
         metadata["packages"].as_array().unwrap().iter().map(|package| (id(package), package)).collect();
     let nodes: HashMap<String, &Value> =
         metadata["resolve"]["nodes"].as_array().unwrap().iter().map(|node| (id(node), node)).collect();
+    // The Python package is a library of C for its interpreter.
     let is_program = |package: &Value| {
-        package["targets"].as_array().unwrap().iter().any(|target| target["kind"][0] == "bin")
+        package["targets"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|target| target["kind"][0] == "bin" || target["kind"][0] == "cdylib")
     };
     let is_ours = |package: &Value| package["source"].is_null();
     let mut left: Vec<String> = packages

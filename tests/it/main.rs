@@ -27,6 +27,7 @@ mod pairs;
 mod pigeonhole;
 mod plan;
 mod printed;
+mod python;
 mod race;
 mod redis;
 mod remote;

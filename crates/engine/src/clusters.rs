@@ -54,6 +54,19 @@ pub struct Pair {
     pub nearness: Nearness,
 }
 
+/// Two documents of near texts, as a file of pairs tells them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextPair {
+    /// The position of the document that comes first.
+    pub first: u32,
+    /// The position of the other one.
+    pub second: u32,
+    /// The nearness of the two.
+    pub nearness: Nearness,
+    /// True if `second` has the text of `first`, which is the first document of that text.
+    pub is_copy: bool,
+}
+
 /// Counts of a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compared {
@@ -121,6 +134,31 @@ impl Join {
             Ok(())
         })?;
         outcome.map(|()| Compared { n_pairs, n_bounded })
+    }
+
+    /// Calls `visit` once for each pair of near texts: first for each copy with the first document
+    /// of its text, then for the first documents of each two [near groups](Self::pairs). The pairs
+    /// are linear in the documents.
+    ///
+    /// # Errors
+    /// As [`pairs`](Self::pairs).
+    pub fn text_pairs<E: From<index::Error>>(
+        &self,
+        groups: &Groups<'_>,
+        texts: &dyn Texts,
+        visit: &mut dyn FnMut(TextPair) -> Result<(), E>,
+    ) -> Result<Compared, E> {
+        for group in 0..groups.len() {
+            let Some((&first, copies)) = groups.members(group).split_first() else { continue };
+            let nearness = self.nearness_of_copies(groups, group);
+            for &second in copies {
+                visit(TextPair { first, second, nearness, is_copy: true })?;
+            }
+        }
+        self.pairs(groups, texts, &mut |Pair { first, second, nearness }| {
+            let [first, second] = [first, second].map(|group| groups.first(group));
+            visit(TextPair { first, second, nearness, is_copy: false })
+        })
     }
 
     /// Calls `visit` once for each pair of documents that are near, by their positions, the lesser

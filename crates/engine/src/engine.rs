@@ -161,6 +161,12 @@ impl Engine {
         &self.extractor
     }
 
+    /// The number of threads that make features.
+    #[must_use]
+    pub fn n_threads(&self) -> usize {
+        self.n_threads
+    }
+
     /// The same engine, whose index also drops a document if another one contains at least this
     /// share of it.
     ///

@@ -3,7 +3,7 @@
 //! The pairs of a run are known only at its end, so until then the documents are held, without
 //! their texts.
 
-use engine::clusters::{COMPARED_MAX, CROWD_MIN, Groups, Join, STEP_BYTES_A_GROUP, Texts};
+use engine::clusters::{COMPARED_MAX, CROWD_MIN, Groups, Join, STEP_BYTES_A_GROUP, TextPair, Texts};
 use engine::join::NearPair;
 use index::{DocumentId, Features, Index, Nearness};
 use minhash::Similarity;
@@ -82,18 +82,11 @@ impl Pairs {
         let Self { mut table, join, ids, features } = self;
         Watch::new().check_step(features.len() as u64 * STEP_BYTES_A_GROUP)?;
         let groups = Groups::counted(&features, join.rule(), texts)?;
-        let id = |document: u32| &ids[document as usize];
-        for group in 0..groups.len() {
-            let Some((&first, copies)) = groups.members(group).split_first() else { continue };
-            let nearness = join.nearness_of_copies(&groups, group);
-            for &copy in copies {
-                table.add(Pair { a: id(first), b: id(copy), nearness, copy_of: Some(id(first)) })?;
-            }
-        }
-        let compared = join.pairs(&groups, texts, &mut |pair| {
-            let [a, b] = [pair.first, pair.second].map(|group| id(groups.first(group)));
-            table.add(Pair { a, b, nearness: pair.nearness, copy_of: None })
-        })?;
+        let compared =
+            join.text_pairs(&groups, texts, &mut |TextPair { first, second, nearness, is_copy }| {
+                let [a, b] = [first, second].map(|document| &ids[document as usize]);
+                table.add(Pair { a, b, nearness, copy_of: is_copy.then_some(a) })
+            })?;
         table.finish()?;
         say_bounded(PAIRS, compared.n_bounded);
         Ok(())

@@ -27,12 +27,14 @@ pub(crate) enum Suite {
     Kerberos,
     /// The commands of all pages.
     Pages,
+    /// The Python package, and its tests.
+    Python,
     Redis,
     S3,
 }
 
 impl Suite {
-    pub(crate) const ALL: [(&str, Self); 9] = [
+    pub(crate) const ALL: [(&str, Self); 10] = [
         ("browser", Self::Browser),
         ("contract", Self::Contract),
         ("deploy", Self::Deploy),
@@ -40,6 +42,7 @@ impl Suite {
         ("hdfs", Self::Hdfs),
         ("kerberos", Self::Kerberos),
         ("pages", Self::Pages),
+        ("python", Self::Python),
         ("redis", Self::Redis),
         ("s3", Self::S3),
     ];
@@ -115,6 +118,6 @@ fn what_is_asked_for_runs_and_the_rest_is_named() {
     assert_eq!(of(OsStr::new(ALL)).unwrap().len(), Suite::ALL.len());
     let why = of(OsStr::new("hbase,mongo")).unwrap_err();
     assert!(why.contains("\"mongo\"") && why.contains("hdfs"), "{why}");
-    let rest = "left out: browser, contract, deploy, hdfs, kerberos, pages, s3; ";
+    let rest = "left out: browser, contract, deploy, hdfs, kerberos, pages, python, s3; ";
     assert!(left_out(&[Suite::Hbase, Suite::Redis]).starts_with(rest));
 }

@@ -1,0 +1,73 @@
+"""Types of the native half of the package."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+__version__: str
+
+_Progress = Callable[[int], object] | None
+
+class Table:
+    """Columns of equal length under names. Arrow libraries read it without a copy.
+
+    ``pyarrow.table(t)``, ``polars.DataFrame(t)`` and DuckDB take it as it is.
+    """
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns."""
+    def __len__(self) -> int: ...
+    def __getitem__(self, name: str) -> list[Any]:
+        """The values of a column."""
+    def to_pydict(self) -> dict[str, list[Any]]:
+        """The columns as a dictionary of lists."""
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """The rows as a list of dictionaries."""
+    def filter(self, mask: Sequence[bool]) -> Table:
+        """The rows for which ``mask`` is true."""
+    def select(self, names: Sequence[str]) -> Table:
+        """The columns of these names, in their order."""
+    def beside(self, other: Table) -> Table:
+        """The columns of this table and of another one of as many rows."""
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+class Run:
+    """Decides about rows in their order, batch after batch."""
+
+    def __init__(
+        self,
+        store: str = "memory:",
+        *,
+        full: bool = False,
+        contained: float | None = None,
+        known_ids: str = "keep",
+        **arguments: Any,
+    ) -> None: ...
+    def decide(self, texts: object, ids: object | None = None, progress: _Progress = None) -> Table: ...
+    def pairs(self) -> Table: ...
+    def clusters(self) -> Table: ...
+    def report(self) -> dict[str, Any]: ...
+
+class Index:
+    """An open index."""
+
+    def __init__(self, uri: str, *, must_exist: bool = False, **arguments: Any) -> None: ...
+    def insert(self, ids: object, texts: object, progress: _Progress = None) -> Table: ...
+    def insert_if_new(self, ids: object, texts: object, progress: _Progress = None) -> Table: ...
+    def near(self, texts: object, limit: int = 10) -> Table: ...
+    def get(self, ids: object) -> list[dict[str, Any] | None]: ...
+    def remove(self, ids: object) -> list[bool]: ...
+    def page(self, cursor: bytes, limit: int) -> tuple[list[dict[str, Any]], bytes | None]: ...
+    def info(self) -> dict[str, Any]: ...
+
+class Sketcher:
+    """Makes the sketches of texts."""
+
+    def __init__(self, **arguments: Any) -> None: ...
+    def sketch(self, texts: object, progress: _Progress = None) -> Table: ...
+
+def compare(a: str, b: str) -> tuple[float, float, float, bool]: ...
+def compare_columns(a: object, b: object) -> Table: ...
+def run_program(name: str, starts: Iterable[str], arguments: Iterable[str]) -> int: ...

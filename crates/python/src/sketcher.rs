@@ -1,0 +1,71 @@
+//! Texts to fingerprints, signatures and the keys under which an index files them.
+
+use std::sync::Arc;
+
+use ::index::Sketch;
+use arrow_array::builder::{BinaryBuilder, ListBuilder, UInt64Builder};
+use engine::Engine;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::columns::Strings;
+use crate::error::Failure;
+use crate::interrupt::Progress;
+use crate::options::{open, options};
+use crate::table::Table;
+
+/// Bits of a segment in a key: the number of a table or band stands above them.
+const SEGMENT_BITS: u32 = 32;
+
+/// Makes the sketches of texts, as an index of the same options does.
+#[pyclass(module = "pigeonhole", frozen)]
+pub(crate) struct Sketcher(Engine);
+
+#[pymethods]
+impl Sketcher {
+    #[new]
+    #[pyo3(signature = (**arguments))]
+    fn new(py: Python<'_>, arguments: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        Ok(Self(open(py, "memory:", &options(arguments)?)?))
+    }
+
+    /// One row a text: `fingerprint` (uint64), `signature` (binary), `keys` (list of uint64). All
+    /// are null for a text without features.
+    #[pyo3(signature = (texts, progress=None))]
+    fn sketch(&self, py: Python<'_>, texts: Strings, progress: Option<Py<PyAny>>) -> PyResult<Table> {
+        let (mut fingerprint, mut signature) = (UInt64Builder::new(), BinaryBuilder::new());
+        let mut keys = ListBuilder::new(UInt64Builder::new());
+        py.detach(|| {
+            let mut progress = Progress::to(progress);
+            let texts: Vec<&str> = texts.iter().map(Option::unwrap_or_default).collect();
+            let kind = self.0.index().kind();
+            self.0.extractor().extract(
+                &texts,
+                self.0.n_threads(),
+                |text| text,
+                |texts, features| {
+                    for features in features {
+                        let has_features = features.is_some();
+                        let sketch = features.map(|features| kind.sketch(features));
+                        let of = sketch.as_ref().map(Sketch::features);
+                        fingerprint.append_option(of.and_then(|of| of.simhash).map(|simhash| simhash.0));
+                        signature
+                            .append_option(of.and_then(|of| of.signature.as_ref()).map(|of| of.as_bytes()));
+                        for key in sketch.iter().flat_map(Sketch::keys) {
+                            keys.values()
+                                .append_value(u64::from(key.flag) << SEGMENT_BITS | u64::from(key.segment));
+                        }
+                        keys.append(has_features);
+                    }
+                    Ok::<_, Failure>(progress.add(texts.len())?)
+                },
+            )?;
+            Ok::<_, Failure>(progress.tell()?)
+        })?;
+        Table::new(vec![
+            ("fingerprint", Arc::new(fingerprint.finish())),
+            ("signature", Arc::new(signature.finish())),
+            ("keys", Arc::new(keys.finish())),
+        ])
+    }
+}
