@@ -57,7 +57,7 @@ fn the_python_package_passes_its_own_tests() {
     }
     let Built { python, .. } = built();
     let cache = ["-p", "no:cacheprovider"];
-    // Doctests are those of the installed package, since the folder of its source has no native half.
+    // Doctests are those of the installed package: the folder of its source has no native half.
     let tests = ["--quiet", "--doctest-modules", "tests", "--pyargs", "pigeonhole"];
     let ran = run_command(module(python, "pytest").args(cache).args(tests)).expect(0);
     assert!(ran.stdout.contains(" passed") && !ran.stdout.contains("skipped"), "{}", ran.stdout);

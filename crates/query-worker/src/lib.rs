@@ -49,8 +49,8 @@ use crate::server::Service;
 use crate::signals::Signals;
 use crate::worker::Worker;
 
-/// Runs the [command line](program::invocation) of this process; returns 0 after an orderly stop and 2 if the service
-/// could not run.
+/// Runs the [command line](program::invocation) of this process; returns 0 after an orderly stop
+/// and 2 if the service could not run.
 #[must_use]
 pub fn main() -> u8 {
     let words = program::invocation::command_line("query-worker");
