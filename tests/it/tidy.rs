@@ -103,7 +103,7 @@ const EDGES: [(&str, &[&str]); 18] = [
             "pigeonhole-tables",
         ],
     ),
-    // The Python package has the programs in it, to be run as they are; all else stands on `engine`.
+    // The Python package runs the programs as they are; all else in it stands on `engine`.
     (
         "python",
         &[

@@ -125,7 +125,7 @@ def dedup(
         same_numbers: Treats rows with other numbers as different ones.
         contained: Also drops a row of whose text another one holds at least this share.
         store: The URL of an index that the rows are held against, and that takes those that stay:
-            ``embedded:DIRECTORY``, ``redis://…``, ``hbase+rpc://…``. By default an index in memory, which starts empty.
+            ``embedded:DIRECTORY``, ``redis://…``, ``hbase+rpc://…``. The default is in memory and starts empty.
         known_ids: The treatment of ids that the index has from before.
         threads: The number of threads; by default that of the cores.
         temp: The directory for texts on disk; by default the system's.

@@ -37,7 +37,7 @@ class Index:
     ``hbase+rpc://HOST:PORT/NAME`` or ``memory:``. It is made if there is none, unless ``must_exist``.
 
     The options are those of a new index, and an existing one must agree with them: ``min_similarity`` (.5 to 1,
-    default .8), ``profile`` (``full``, ``minhash``, ``classic``), ``same_numbers``, ``texts`` (``zstd`` keeps the texts,
+    default .8), ``profile`` (``full``, ``minhash``, ``classic``), ``same_numbers``, ``texts`` (``zstd`` keeps them,
     ``none`` does not), ``retain`` (such as ``"30d"``: documents expire after that time), ``threads``.
 
     Threads may share an index. Ids are strings or integers; a single text or id may stand for a list of one.
@@ -84,15 +84,15 @@ class Index:
 
     def insert_if_new(self, ids: Any, texts: Any, progress: bool | None = None) -> Table:
         """Writes each text to which nothing in the index is near, in order. Columns: ``outcome`` (inserted, unchanged,
-        replaced, duplicate, no features), ``duplicate_of``, ``similarity``, ``exact``, ``numbers_differ``, ``distance``,
-        ``share_of_a`` (of the text), ``share_of_b`` (of the document there)."""
+        replaced, duplicate, no features), ``duplicate_of``, ``similarity``, ``exact``, ``numbers_differ``,
+        ``distance``, ``share_of_a`` (of the text), ``share_of_b`` (of the document there)."""
         texts = _column(texts)
         with shown("insert", len(texts) if hasattr(texts, "__len__") else None, progress) as bar:
             return self._native.insert_if_new(_column(ids), texts, bar)
 
     def near(self, texts: Any, limit: int = 10) -> Table:
-        """The nearest documents of each text, at most ``limit``, the nearest first. Columns: ``query`` (the number of the
-        text), ``id``, ``similarity``, ``exact``, ``numbers_differ``, ``distance``, ``share_of_a``, ``share_of_b`` and
+        """The nearest documents of each text, at most ``limit``, the nearest first. Columns: ``query`` (the number of
+        the text), ``id``, ``similarity``, ``exact``, ``numbers_differ``, ``distance``, ``share_of_a``, ``share_of_b`` and
         ``n_matches``, the number of all near documents of the query."""
         return self._native.near(_column(texts), limit)
 
@@ -150,8 +150,8 @@ class Sketcher:
 
     def sketch(self, texts: Any, progress: bool | None = None) -> Table:
         """One row a text: ``fingerprint`` (uint64; null in profile ``minhash``), ``signature`` (binary, as in
-        ``schema/signature.md``) and ``keys`` (list of uint64: the number of a table or band in bits 32 to 39, its segment
-        below). All are null for a text without features."""
+        ``schema/signature.md``) and ``keys`` (list of uint64: the number of a table or band in bits 32 to 39, its
+        segment below). All are null for a text without features."""
         texts = _column(texts)
         with shown("sketch", len(texts) if hasattr(texts, "__len__") else None, progress) as bar:
             return self._native.sketch(texts, bar)
