@@ -7,9 +7,7 @@
 //!
 //! Each store with a server or files is a crate of its own. Such a crate implements [`Store`] with
 //! the help of [`backend`], and describes its abilities by a [`Place`]. The crate `engine` opens
-//! stores by URL. `backend::claims` holds the protocol by which HBase's store decides insertions,
-//! without a global lock. Documents stay for a time set by the index ([`Retention`]), in every
-//! store.
+//! stores by URL. Documents stay for a time set by the index ([`Retention`]), in every store.
 
 pub mod backend;
 mod cells;
