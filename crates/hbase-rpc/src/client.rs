@@ -133,7 +133,7 @@ impl Client {
     /// tables that existed when `hbase:meta` was last read. A table dropped and created again since
     /// is looked up first, and the look-up is counted.
     #[must_use]
-    pub(crate) fn n_look_ups(&self) -> u64 {
+    pub fn n_look_ups(&self) -> u64 {
         self.n_look_ups.load(Ordering::Acquire)
     }
 
