@@ -78,7 +78,7 @@ impl Cell {
     ///
     /// # Errors
     /// [`CellError::TooLong`]; then nothing is appended.
-    pub fn encode(&self, block: &mut BytesMut) -> Result<(), CellError> {
+    pub(crate) fn encode(&self, block: &mut BytesMut) -> Result<(), CellError> {
         let Self { row, family, qualifier, timestamp, kind, value } = self;
         if row.len() > ROW_MAX || family.len() > FAMILY_MAX {
             return Err(CellError::TooLong);
@@ -128,7 +128,7 @@ pub struct Cells(Bytes);
 impl Cells {
     /// Creates an iterator over a block, which is not copied.
     #[must_use]
-    pub fn new(block: Bytes) -> Self {
+    pub(crate) fn new(block: Bytes) -> Self {
         Self(block)
     }
 

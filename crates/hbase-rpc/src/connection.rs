@@ -300,7 +300,7 @@ impl Connection {
 
     /// Returns true if calls can still be made.
     #[must_use]
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.calls.lock().closed.is_none()
     }
 

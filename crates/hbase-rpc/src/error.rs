@@ -126,7 +126,7 @@ impl RemoteError {
 
     /// Returns the first line of the stack trace, without the class.
     #[must_use]
-    pub fn message(&self) -> &str {
+    pub(crate) fn message(&self) -> &str {
         let line = self.stack_trace.lines().next().unwrap_or_default();
         line.strip_prefix(&*self.class).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(line)
     }

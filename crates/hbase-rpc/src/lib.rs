@@ -78,6 +78,6 @@ pub use frame::{Answer, Service};
 #[cfg(feature = "kerberos")]
 pub use kerberos::{Kerberos, NotAPrincipal};
 pub use pages::{PageOptions, Pages, Range};
-pub use regions::{Address, Region};
+pub use regions::Address;
 #[cfg(feature = "tls")]
 pub use tls::{Tls, TlsError};

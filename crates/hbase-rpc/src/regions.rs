@@ -23,7 +23,7 @@ pub type Address = (String, u16);
 
 /// Rows of a table from one key to another, and their server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Region {
+pub(crate) struct Region {
     /// The name in requests: `table,start key,time.encoded.`.
     pub name: Bytes,
     /// The first key, empty for the first region.

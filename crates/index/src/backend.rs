@@ -2,7 +2,6 @@
 //! [`Store`](crate::Store). Programs need nothing of it.
 
 mod away;
-pub mod claims;
 mod known;
 mod last_write;
 pub mod nearest;

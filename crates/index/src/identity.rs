@@ -25,7 +25,7 @@ impl Identity {
     ///
     /// # Errors
     /// `Internal` where the system gives no random numbers.
-    pub fn draw() -> Result<Self> {
+    pub(crate) fn draw() -> Result<Self> {
         random_bytes().map(Self)
     }
 
@@ -36,7 +36,7 @@ impl Identity {
     }
 
     /// Reads an identity written by [`Display`](fmt::Display).
-    pub fn parse(digits: &str) -> Option<Self> {
+    pub(crate) fn parse(digits: &str) -> Option<Self> {
         let number = u128::from_str_radix(digits, 16).ok()?;
         let identity = Self(number.to_be_bytes());
         (identity.to_string() == digits).then_some(identity)

@@ -9,10 +9,11 @@ use minhash::Similarity;
 use sha2::{Digest, Sha256};
 use simhash::Distance;
 
+use crate::overlay::Overlay;
 use crate::{
     CellPage, Counter, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Features, Insertion,
-    Metadata, Mode, NearDocuments, Neighbours, OpenOptions, Overlay, Page, Result, Rule, Segments, Selection,
-    Sketch, SketchKind, Source, Status, Store, StoredDocument, Text, TextKeeping, WriteMark,
+    Metadata, Mode, NearDocuments, Neighbours, OpenOptions, Page, Result, Rule, Segments, Selection, Sketch,
+    SketchKind, Source, Status, Store, StoredDocument, Text, TextKeeping, WriteMark,
 };
 
 pub use self::foresight::Foresight;
@@ -91,7 +92,7 @@ impl Index {
         self
     }
 
-    /// The same index with an [`Overlay`] over its store: later writes stay in memory, and reads
+    /// The same index with an overlay over its store: later writes stay in memory, and reads
     /// answer as if the writes had been made. For dry runs.
     #[must_use]
     pub fn overlaid(self) -> Self {

@@ -12,7 +12,6 @@ use simhash::{
     BucketKey, Distance, Facet, RowKey, RowKeyError, SCHEME_NAMES, SchemeError, SplitsError, Table,
     TableScheme, n_regions_max, splits,
 };
-use tables::{Groups, Pair};
 
 use crate::sketch::facets;
 use crate::{Error, Family, Features, Result, Sketch};
@@ -135,7 +134,7 @@ impl SketchKind {
     ///
     /// # Errors
     /// `InvalidArgument` where a table has a flag of the signatures' bands.
-    pub fn with_filing(mut self, filing: FilingScheme) -> Result<Self> {
+    pub(crate) fn with_filing(mut self, filing: FilingScheme) -> Result<Self> {
         for way in &mut self.ways {
             if let Way::Bands(of_kind) = way {
                 *of_kind = filing;
@@ -307,13 +306,6 @@ impl SketchKind {
             && self.check(b).is_ok()
     }
 
-    /// Returns true if the kind files every document under the same keys as `other`, whatever their
-    /// names.
-    #[must_use]
-    pub fn files_like(&self, other: &Self) -> bool {
-        self.filing() == other.filing() && self.has_tables_of(other)
-    }
-
     /// Returns true if the kind files simhashes under the same keys as `other`.
     #[must_use]
     pub fn has_tables_of(&self, other: &Self) -> bool {
@@ -337,14 +329,6 @@ impl SketchKind {
     #[must_use]
     pub fn n_regions_max(&self) -> u32 {
         n_regions_max(&self.key_bits())
-    }
-
-    /// Calls `visit` once, always in the same order, for each pair of groups of simhashes within
-    /// [`max_distance`](Self::max_distance).
-    pub fn self_join(&self, groups: &Groups, visit: &mut dyn FnMut(Pair)) {
-        if let Some(scheme) = self.scheme() {
-            tables::self_join(groups, scheme, visit);
-        }
     }
 
     /// A kind without tables.

@@ -7,9 +7,7 @@
 //!
 //! Each store with a server or files is a crate of its own. Such a crate implements [`Store`] with
 //! the help of [`backend`], and describes its abilities by a [`Place`]. The crate `engine` opens
-//! stores by URL. `backend::claims` holds the protocol by which HBase's store decides insertions,
-//! without a global lock. Documents stay for a time set by the index ([`Retention`]), in every
-//! store.
+//! stores by URL. Documents stay for a time set by the index ([`Retention`]), in every store.
 
 pub mod backend;
 mod cells;
@@ -55,7 +53,6 @@ pub use kind::{Profile, SketchKind, UnknownKind};
 pub use memory::{MemoryStore, MemoryUri};
 pub use metadata::{FORMAT_VERSION, Metadata};
 pub use options::{Mode, OpenOptions};
-pub use overlay::Overlay;
 pub use place::{CallSizes, Capabilities, Place};
 pub use retention::{InvalidRetention, Retention};
 pub use rule::{CANDIDATES_MAX, COUNTED_MAX, Glance, Nearness, Rule};
@@ -66,6 +63,6 @@ pub use store::{
     CellPage, ClaimCounts, ConnectionCounts, Cursor, MAX_BATCH, MAX_SKETCH_KEYS, Page, Status, Store,
     WriteMark,
 };
-pub use tables::{Cost, Groups, Pair};
+pub use tables::Cost;
 pub use text::{CountTexts, Counter, Text, TextKeeping, TextPlace};
 pub use time::{AHEAD_MAX, Clock, InvalidTimestamp, Timestamp};

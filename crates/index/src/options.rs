@@ -68,7 +68,7 @@ impl OpenOptions {
 
     /// The smallest least similarity that can be asked for. Bands that find less similar pairs
     /// would propose a large part of an index.
-    pub const LEAST_MIN_SIMILARITY: f64 = 0.5;
+    pub(crate) const LEAST_MIN_SIMILARITY: f64 = 0.5;
 
     /// This machine's clock, with the greatest lead of these options.
     #[must_use]
@@ -83,7 +83,7 @@ impl OpenOptions {
     ///
     /// # Errors
     /// `InvalidArgument` for an unknown scheme or one unused by the profile, for a distance above
-    /// the scheme's, for a similarity below [`LEAST_MIN_SIMILARITY`](Self::LEAST_MIN_SIMILARITY),
+    /// the scheme's, for a similarity below .5,
     /// and for options that exclude each other; `Internal` where the system gives no random
     /// numbers.
     pub fn new_metadata(&self) -> Result<Metadata> {

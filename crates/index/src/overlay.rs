@@ -29,7 +29,7 @@ const ABOVE: u8 = b'a';
 /// hidden documents, and also with a clock turned back past an expiry.
 ///
 /// Memory: a `MemoryStore`'s for the written documents, and the hidden documents.
-pub struct Overlay<B> {
+pub(crate) struct Overlay<B> {
     base: B,
     layer: RwLock<Layer>,
     clock: Clock,
@@ -46,13 +46,13 @@ enum Way<'a> {
 impl<B: Deref<Target = dyn Store>> Overlay<B> {
     /// An overlay without writes.
     #[must_use]
-    pub fn new(base: B) -> Self {
+    pub(crate) fn new(base: B) -> Self {
         Self::with_clock(base, Clock::system())
     }
 
     /// An overlay without writes, with the time from `clock`, which should be the base's.
     #[must_use]
-    pub fn with_clock(base: B, clock: Clock) -> Self {
+    pub(crate) fn with_clock(base: B, clock: Clock) -> Self {
         let layer = Layer::new(&clock);
         Self { base, layer: RwLock::new(layer), clock }
     }
@@ -102,7 +102,7 @@ impl<B: Deref<Target = dyn Store>> Overlay<B> {
     ///
     /// # Errors
     /// As [`insert_if_new`](Store::insert_if_new).
-    pub fn replace_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
+    pub(crate) fn replace_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
         self.write_documents(documents, Way::Replace(rule))
     }
 

@@ -1,4 +1,4 @@
-//! Inserts new documents: carries out the steps of claimants (`index::backend::claims`) for a whole
+//! Inserts new documents: carries out the steps of claimants (`crate::claims`) for a whole
 //! batch at a time.
 //!
 //! The documents of a batch take each step together, so that a step is a few requests for all of
@@ -10,7 +10,7 @@ mod claimed;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use index::backend::claims::{Claim, Claimant, Entry, Seen, State, Step, Ticket};
+use crate::claims::{Claim, Claimant, Entry, Seen, State, Step, Ticket};
 use index::backend::retry::{Failed, Late, Pause, Retry, Tries};
 use index::{Document, DocumentId, Error, ErrorKind, Insertion, Result, Rule, Sketch};
 

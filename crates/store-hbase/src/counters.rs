@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::claims::State;
 use index::ClaimCounts;
-use index::backend::claims::State;
 
 /// The counts behind [`ClaimCounts`].
 #[derive(Default)]

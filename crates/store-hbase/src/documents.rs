@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use index::backend::claims::{Claim, Entry, State};
+use crate::claims::{Claim, Entry, State};
 use index::{Cursor, Document, DocumentId, Error, Page, Result, StoredDocument, Text, Timestamp};
 
 use super::access::Access;

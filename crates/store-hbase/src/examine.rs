@@ -12,8 +12,8 @@ mod walk;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use crate::claims::{Claim, State};
 use index::backend::Horizon;
-use index::backend::claims::{Claim, State};
 use index::{DocumentId, Examined, Finding, FindingKind, Result, Timestamp};
 use simhash::RowKey;
 

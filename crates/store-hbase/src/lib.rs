@@ -28,6 +28,7 @@ mod buckets;
 mod bulk;
 mod cells;
 mod claiming;
+mod claims;
 mod counters;
 mod documents;
 mod examine;

@@ -9,7 +9,7 @@ mod weigh;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use index::backend::claims::{Claim, State};
+use crate::claims::{Claim, State};
 use index::{DocumentId, Glance, Nearness, Result, Rule, Sketch, Timestamp};
 use minhash::Similarity;
 use simhash::RowKey;

@@ -18,7 +18,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-use index::backend::claims::{Claim, State, Ticket};
+use crate::claims::{Claim, State, Ticket};
 use index::{DocumentId, Error, ErrorKind, Result, Selection};
 
 use super::access::{Access, owner};

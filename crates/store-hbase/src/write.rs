@@ -24,7 +24,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use index::backend::claims::{Claim, State};
+use crate::claims::{Claim, State};
 use index::{Document, DocumentId, Error, Insertion, Result, Sketch, Text};
 use simhash::RowKey;
 

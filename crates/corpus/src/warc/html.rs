@@ -3,6 +3,7 @@
 //! The tokenizer alone suffices: no tree is built, so no page is too deep. Attributes are skipped,
 //! not collected: a tag may have a million of them.
 
+pub(super) mod emitter;
 mod sink;
 
 #[cfg(test)]

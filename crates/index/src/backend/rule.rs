@@ -101,7 +101,11 @@ pub fn is_same_text(stored: &Text, text: &Text, counter: Option<Counter>) -> boo
 
 /// Inserts a document as [`insert`] with `if_new` does, except that the stored version under the
 /// document's id neither counts nor stays, as if it were removed first.
-pub fn replace<S: Shelf>(shelf: &mut S, document: &Document, rule: &Rule) -> Result<Insertion, S::Error> {
+pub(crate) fn replace<S: Shelf>(
+    shelf: &mut S,
+    document: &Document,
+    rule: &Rule,
+) -> Result<Insertion, S::Error> {
     let old = shelf.find(&document.id)?;
     let near = shelf.nearest(&document.sketch, rule, old.as_ref().map(|&(number, _)| number))?;
     let was_there = old.as_ref().is_some_and(|(_, old)| shelf.is_live(old.inserted_at));

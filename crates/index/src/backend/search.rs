@@ -98,7 +98,7 @@ pub fn neighbours(
 }
 
 /// Counts for each query the near documents among the numbers for which `counts` is true.
-pub fn count(
+pub(crate) fn count(
     tables: &dyn Tables,
     queries: &[Sketch],
     rule: &Rule,

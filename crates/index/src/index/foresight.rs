@@ -1,9 +1,10 @@
 //! The preview of calls: their answers, one after another, before any of them is made.
 
 use super::{Index, NewDocument};
-use crate::{DocumentId, Insertion, Overlay, Result, Rule, Store};
+use crate::overlay::Overlay;
+use crate::{DocumentId, Insertion, Result, Rule, Store};
 
-/// The index as after the calls made on this preview; nothing is written. See [`Overlay`].
+/// The index as after the calls made on this preview; nothing is written.
 /// Insertions are decided without a bound on candidates.
 pub struct Foresight<'a> {
     index: &'a Index,

@@ -56,6 +56,6 @@ fn kinds_file_alike_by_their_keys_and_not_by_their_names() {
     let halves = [(1, 0xffff_ffff_0000_0000), (2, 0xffff_ffff)];
     let [one, other] =
         ["one", "other"].map(|name| SketchKind::simhash(name, Distance::of_differing(1), &halves).unwrap());
-    assert!(one != other && one.files_like(&other));
-    assert!(!one.files_like(&SketchKind::default()));
+    assert!(one != other && one.has_tables_of(&other));
+    assert!(!one.has_tables_of(&SketchKind::default()));
 }

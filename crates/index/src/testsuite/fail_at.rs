@@ -25,13 +25,13 @@ impl FailAt {
 
     /// The call numbered `fails_at`, from 1, does its work, but its answer is lost.
     #[must_use]
-    pub fn after(store: Box<dyn Store>, fails_at: u64) -> Self {
+    pub(crate) fn after(store: Box<dyn Store>, fails_at: u64) -> Self {
         Self { answer_is_lost: true, ..Self::before(store, fails_at) }
     }
 
     /// The number of calls so far.
     #[must_use]
-    pub fn n_calls(&self) -> u64 {
+    pub(crate) fn n_calls(&self) -> u64 {
         self.n_calls.load(Ordering::SeqCst)
     }
 

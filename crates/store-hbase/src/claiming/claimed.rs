@@ -1,6 +1,6 @@
 //! A claimed document, and the writes that belong to its claims.
 
-use index::backend::claims::{Claim, Claimant, State, Step};
+use crate::claims::{Claim, Claimant, State, Step};
 use index::{Document, Insertion};
 
 use super::super::access::Access;

@@ -40,7 +40,8 @@ impl Sums {
         self.add(document, self.of_cell(document, row, timestamp).wrapping_neg());
     }
 
-    /// Returns true if each document has its cells and no others.
+    /// Returns true if each document has its cells and no others. Every cell is counted in both
+    /// tables, so one of them tells.
     pub(super) fn are_even(&self) -> bool {
         self.tables[0].iter().all(|sum| sum.load(Ordering::Relaxed) == 0)
     }
@@ -72,6 +73,18 @@ mod tests {
     use index::testsuite::{document, spread};
 
     use super::*;
+
+    #[test]
+    fn a_cell_lost_from_any_row_is_told() {
+        let document = document("one", spread(1));
+        let rows: Vec<_> = document.sketch.rows().collect();
+        for lost in &rows {
+            let sums = Sums::new();
+            sums.expect(&document.id, rows.iter().copied(), 7);
+            rows.iter().filter(|row| *row != lost).for_each(|&row| sums.meet(&document.id, row, 7));
+            assert!(!sums.are_even() && sums.suspect(&document.id), "{lost:?}");
+        }
+    }
 
     #[test]
     fn a_fault_makes_few_suspects() {

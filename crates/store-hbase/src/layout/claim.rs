@@ -1,6 +1,6 @@
 //! The words of a claim.
 
-use index::backend::claims::{Claim, State, Ticket};
+use crate::claims::{Claim, State, Ticket};
 use index::{Result, SketchKind};
 
 use super::{More, damaged, more_words, parse_more, parse_simhash, simhash_word};

@@ -93,8 +93,8 @@ fn capacity(compressed: &[u8]) -> usize {
 mod tests {
     use super::super::{Record, decode_claim, encode_claim};
     use super::*;
+    use crate::claims::{Claim, State, Ticket};
     use index::SketchKind;
-    use index::backend::claims::{Claim, State, Ticket};
     use simhash::Fingerprint;
 
     const GOLDEN_DIGEST: &str = "a2054b843ddb4eaa";

@@ -1,7 +1,7 @@
 //! The findings and repairs of an examination for every possible fault, and no findings without
 //! one.
 
-use index::backend::claims::{Claim, State, Ticket};
+use crate::claims::{Claim, State, Ticket};
 use index::{Examined, Finding, FindingKind, StoredDocument};
 
 use super::super::claiming::LEASE;

@@ -2,7 +2,9 @@
 
 use std::convert::Infallible;
 
-use html5gum::{Emitter, Error, State};
+use html5gum::{Emitter, State};
+
+use super::emitter::{in_tags_alone, state_within};
 
 /// Elements inside a line; every other element begins or ends a line.
 const INLINE: [&[u8]; 31] = [
@@ -73,48 +75,15 @@ impl Emitter for Text<'_> {
         if !self.is_end_tag {
             self.last_start_tag.clone_from(&self.name);
         }
-        let state = match &*self.name {
-            b"script" => State::ScriptData,
-            b"style" | b"iframe" | b"noembed" | b"noframes" | b"xmp" => State::RawText,
-            b"title" | b"textarea" => State::RcData,
-            _ => return None,
-        };
+        let state = state_within(&self.name)?;
         let is_seen = matches!(&*self.name, b"title" | b"textarea" | b"xmp");
         self.is_hidden = !self.is_end_tag && !is_seen;
         (!self.is_end_tag).then_some(state)
     }
 
-    fn current_is_appropriate_end_tag_token(&mut self) -> bool {
-        self.is_end_tag && !self.last_start_tag.is_empty() && self.name == self.last_start_tag
-    }
+    in_tags_alone!();
 
-    fn set_last_start_tag(&mut self, name: Option<&[u8]>) {
-        self.last_start_tag = name.unwrap_or_default().to_vec();
-    }
-
-    fn pop_token(&mut self) -> Option<Infallible> {
-        None
-    }
-
-    fn should_emit_errors(&mut self) -> bool {
-        false
-    }
-
-    fn emit_eof(&mut self) {}
-    fn emit_error(&mut self, _: Error) {}
-    fn init_comment(&mut self) {}
-    fn emit_current_comment(&mut self) {}
-    fn emit_current_doctype(&mut self) {}
-    fn set_self_closing(&mut self) {}
-    fn set_force_quirks(&mut self) {}
-    fn push_comment(&mut self, _: &[u8]) {}
-    fn push_doctype_name(&mut self, _: &[u8]) {}
-    fn init_doctype(&mut self) {}
     fn init_attribute(&mut self) {}
     fn push_attribute_name(&mut self, _: &[u8]) {}
     fn push_attribute_value(&mut self, _: &[u8]) {}
-    fn set_doctype_public_identifier(&mut self, _: &[u8]) {}
-    fn set_doctype_system_identifier(&mut self, _: &[u8]) {}
-    fn push_doctype_public_identifier(&mut self, _: &[u8]) {}
-    fn push_doctype_system_identifier(&mut self, _: &[u8]) {}
 }

@@ -6,10 +6,11 @@
 
 use std::convert::Infallible;
 
-use html5gum::{Emitter, Error, State, Tokenizer};
+use html5gum::{Emitter, State, Tokenizer};
 
 use super::super::super::budget::{Budget, OverBudget};
 use super::super::html::Metered;
+use super::super::html::emitter::{in_tags_alone, state_within};
 
 /// Maximum number of tags of a page, of open elements, and of bytes of text, each counted once for
 /// every element that it lies in.
@@ -217,46 +218,12 @@ impl Emitter for &mut Simple {
         if !self.is_left_out() {
             self.write_tag();
         }
-        let state = match &*self.name {
-            b"script" => State::ScriptData,
-            b"style" | b"iframe" | b"noembed" | b"noframes" | b"xmp" => State::RawText,
-            b"title" | b"textarea" => State::RcData,
-            _ => return None,
-        };
+        let state = state_within(&self.name)?;
         self.is_hidden = !self.is_end_tag && HIDDEN.contains(&&*self.name);
         (!self.is_end_tag).then_some(state)
     }
 
-    fn current_is_appropriate_end_tag_token(&mut self) -> bool {
-        self.is_end_tag && !self.last_start_tag.is_empty() && self.name == self.last_start_tag
-    }
-
-    fn set_last_start_tag(&mut self, name: Option<&[u8]>) {
-        self.last_start_tag = name.unwrap_or_default().to_vec();
-    }
-
-    fn pop_token(&mut self) -> Option<Infallible> {
-        None
-    }
-
-    fn should_emit_errors(&mut self) -> bool {
-        false
-    }
-
-    fn emit_eof(&mut self) {}
-    fn emit_error(&mut self, _: Error) {}
-    fn init_comment(&mut self) {}
-    fn emit_current_comment(&mut self) {}
-    fn emit_current_doctype(&mut self) {}
-    fn set_self_closing(&mut self) {}
-    fn set_force_quirks(&mut self) {}
-    fn push_comment(&mut self, _: &[u8]) {}
-    fn push_doctype_name(&mut self, _: &[u8]) {}
-    fn init_doctype(&mut self) {}
-    fn set_doctype_public_identifier(&mut self, _: &[u8]) {}
-    fn set_doctype_system_identifier(&mut self, _: &[u8]) {}
-    fn push_doctype_public_identifier(&mut self, _: &[u8]) {}
-    fn push_doctype_system_identifier(&mut self, _: &[u8]) {}
+    in_tags_alone!();
 }
 
 #[cfg(test)]

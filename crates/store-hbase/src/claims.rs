@@ -51,23 +51,23 @@ mod explore;
 
 use std::collections::BTreeMap;
 
-use super::rule;
-use crate::{Document, DocumentId, Insertion, Match, Rule, Sketch, Source};
+use index::backend::rule;
+use index::{Document, DocumentId, Insertion, Match, Rule, Sketch, Source};
 
 /// The rank of a claim: the smaller ticket goes first. Its order must be the same for all writers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ticket {
+pub(crate) struct Ticket {
     /// The time of the draw in milliseconds, by the clock of the owner.
-    pub time: i64,
+    pub(crate) time: i64,
     /// A random number for each batch.
-    pub owner: u64,
+    pub(crate) owner: u64,
     /// The place in the batch.
-    pub number: u32,
+    pub(crate) number: u32,
 }
 
 /// The state of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum State {
+pub(crate) enum State {
     /// The owner is at work, or dead.
     Pending,
     /// The owner has withdrawn the claim, or another claimant has ended it.
@@ -80,42 +80,42 @@ pub enum State {
 
 /// The latest claim on a document, as written in the document's row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Claim {
+pub(crate) struct Claim {
     /// The state of the claim.
-    pub state: State,
+    pub(crate) state: State,
     /// The sketch to be inserted.
-    pub sketch: Sketch,
+    pub(crate) sketch: Sketch,
     /// The source of the document.
-    pub source: Option<Source>,
+    pub(crate) source: Option<Source>,
     /// A digest of the text, where the store keeps texts.
-    pub text: Option<u64>,
+    pub(crate) text: Option<u64>,
     /// The timestamp of the claim's cells in the index, which identifies its incarnation.
-    pub timestamp: i64,
+    pub(crate) timestamp: i64,
     /// The rank of the claim.
-    pub ticket: Ticket,
+    pub(crate) ticket: Ticket,
     /// The end of the lease, in milliseconds.
-    pub deadline: i64,
+    pub(crate) deadline: i64,
     /// True if the row may forget the claim by itself in time. False over a committed claim, which
     /// could show again, and for a removal until the removed data are gone.
-    pub expires: bool,
+    pub(crate) expires: bool,
 }
 
 /// The contents of a document's row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// The sketch of the document, if the document is there.
-    pub live: Option<Sketch>,
+    pub(crate) live: Option<Sketch>,
     /// A digest of that document's text, where the store keeps texts.
-    pub text: Option<u64>,
+    pub(crate) text: Option<u64>,
     /// The greatest timestamp that the document has had, in any state.
-    pub newest: i64,
+    pub(crate) newest: i64,
     /// The claim on the id, if any.
-    pub claim: Option<Claim>,
+    pub(crate) claim: Option<Claim>,
 }
 
 /// The next step of a claimant, to be done by its store.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Step {
+pub(crate) enum Step {
     /// Read these rows, possibly after a pause for a slower claimant.
     Read {
         /// The ids of the rows.
@@ -145,7 +145,7 @@ pub enum Step {
 
 /// The outcome of a step.
 #[derive(Clone, Debug)]
-pub enum Seen {
+pub(crate) enum Seen {
     /// Of `Read`, `Look` and `Search`: rows as of one moment each, later than the step.
     Entries(Vec<(DocumentId, Entry)>),
     /// Of `Swap`: true if it was done, false also if the outcome is unknown.
@@ -156,7 +156,7 @@ pub enum Seen {
 
 /// A document on its way into the index.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Claimant {
+pub(crate) struct Claimant {
     document: Document,
     /// A digest of the text, where the store keeps texts.
     text: Option<u64>,
@@ -201,7 +201,7 @@ enum Stage {
 
 impl Claimant {
     /// A claimant for a document to be inserted if no document is near by `rule`.
-    pub fn new(document: Document, rule: Rule, ticket: Ticket, lease: i64) -> Self {
+    pub(crate) fn new(document: Document, rule: Rule, ticket: Ticket, lease: i64) -> Self {
         let stage = Stage::Reading { rival: None };
         Self { document, text: None, rule, ticket, lease, claim: None, replaces: false, stage }
     }
@@ -209,12 +209,12 @@ impl Claimant {
     /// The same claimant with a digest of the text, where the store keeps texts. The text is
     /// written before the cells of the claim, so every claimant led there by a cell can count.
     #[must_use]
-    pub fn with_text(self, text: Option<u64>) -> Self {
+    pub(crate) fn with_text(self, text: Option<u64>) -> Self {
         Self { text, ..self }
     }
 
     /// The next step.
-    pub fn step(&self) -> Step {
+    pub(crate) fn step(&self) -> Step {
         let own = || self.document.id.clone();
         let swap = |state| {
             let claim = self.announced();
@@ -246,7 +246,7 @@ impl Claimant {
 
     /// Goes on with the outcome of [`step`](Self::step). `now` is in milliseconds. A clock set back
     /// makes the claimant wait longer by the difference.
-    pub fn advance(&mut self, seen: Seen, now: i64) {
+    pub(crate) fn advance(&mut self, seen: Seen, now: i64) {
         let stage = std::mem::replace(&mut self.stage, Stage::Reading { rival: None });
         self.stage = match (stage, seen) {
             (Stage::Reading { rival }, Seen::Entries(mut entries)) => match entries.pop() {
@@ -280,7 +280,7 @@ impl Claimant {
     }
 
     /// The claim as last announced.
-    pub fn claim(&self) -> Option<&Claim> {
+    pub(crate) fn claim(&self) -> Option<&Claim> {
         self.claim.as_ref()
     }
 
