@@ -29,11 +29,19 @@ pub(crate) fn in_child(store: &str, out: &mut dyn Write) -> anyhow::Result<Optio
     let Some(path) = local_path(store).filter(|_| std::env::var_os(IS_CHILD).is_none()) else {
         return Ok(None);
     };
+    run(std::env::args_os().skip(1), &path, out).map(Some)
+}
+
+/// Runs a command line that looks at the index in the directory `path`, in a child process.
+pub(crate) fn run(
+    args: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    path: &Path,
+    out: &mut dyn Write,
+) -> anyhow::Result<ExitCode> {
     let program = std::env::current_exe().context("failed to find this program")?;
-    let args = std::env::args_os().skip(1);
     let child = Command::new(program).args(args).env(IS_CHILD, OsStr::new("1")).status();
     let status = child.context("failed to start a process that reads the index")?;
-    told(status, &path, out).map(Some)
+    told(status, path, out)
 }
 
 /// The end of a command that examines the index at `store`: an index in a file of this machine that
