@@ -10,15 +10,12 @@ use std::path::Path;
 use index::{BackupFile, Clock, Error, ErrorKind, Mode, Result};
 use rustix::fs::{FlockOperation, flock};
 
-use super::directory::{self, DATA_FILE, LOCK_FILE};
+use super::directory::{self, DATA_FILE, LOCK_FILE, PARTIAL_FILE};
 use super::environment::Opened;
 use super::errors::io_error;
 use super::place::FileId;
 use super::store::EmbeddedStore;
 use super::uri::EmbeddedUri;
-
-/// The name of a copy until it is whole.
-pub(super) const PARTIAL_FILE: &str = "data.mdb.partial";
 
 impl BackupFile for EmbeddedUri {
     fn copy_bytes_max(&self) -> Result<u64> {

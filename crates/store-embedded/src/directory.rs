@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 
 use index::{Error, ErrorKind, Mode, Result};
 
-use super::backup::PARTIAL_FILE;
 use super::errors::io_error;
 
 /// LMDB's file of pages; a directory with it is, or is about to be, an environment.
 pub(super) const DATA_FILE: &str = "data.mdb";
+
+/// The name of a copy that is put back, until it is whole.
+pub(super) const PARTIAL_FILE: &str = "data.mdb.partial";
 
 /// LMDB's locks and its table of readers.
 pub(super) const LOCK_FILE: &str = "lock.mdb";
