@@ -16,12 +16,9 @@ pub(super) fn of(html: &str) -> Option<String> {
     let mut found = Finder::default();
     let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| found.take(&event));
     emitter.naively_switch_states(true);
-    // A page that takes too long has the title that was found by then.
-    for title in Tokenizer::new_with_emitter(Metered::new(html, &budget), emitter) {
-        match title {
-            Ok(title) => return Some(title),
-            Err(_) => break,
-        }
+    // The first token is a whole title. A page that takes too long has what was found by then.
+    if let Some(Ok(title)) = Tokenizer::new_with_emitter(Metered::new(html, &budget), emitter).next() {
+        return Some(title);
     }
     let Finder { open, graph, heading, .. } = found;
     let unended = open.and_then(|(element, text)| (element != Element::Heading).then(|| folded(&text))?);
@@ -65,7 +62,7 @@ impl Finder {
                 }
             }
             CallbackEvent::AttributeName { name } if self.is_meta => {
-                self.attribute = name.to_ascii_lowercase()
+                self.attribute = name.to_ascii_lowercase();
             }
             CallbackEvent::AttributeValue { value } if self.is_meta => match &*self.attribute {
                 // Some pages call it a name.
