@@ -8,7 +8,7 @@
 //! sum 5e88…
 //! ```
 //!
-//! Both sums are SHA-256, the last one of the lines above it.
+//! Drawn in `schema/embedded.md`. Both sums are SHA-256, the last one of the lines above it.
 
 use anyhow::{Context, bail, ensure};
 use index::{Identity, Timestamp};
@@ -80,6 +80,19 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The manifest drawn in `schema/embedded.md`.
+    #[test]
+    fn a_manifest_is_as_it_is_drawn() {
+        let page = include_str!("../../../../schema/embedded.md");
+        let begin = page.find(FIRST_LINE).expect("the page draws one");
+        let drawn = &page[begin..][..page[begin..].find("```").expect("the drawing ends")];
+        let read = Manifest::read(drawn.as_bytes()).unwrap_or_else(|error| {
+            let lines = &drawn[..drawn.find("sum ").expect("it has a sum")];
+            panic!("{error}: the sum is {}", hex(&Sha256::digest(lines)))
+        });
+        assert_eq!((read.n_bytes, read.identity), (53_248, Identity::new([7; 16])));
+    }
 
     #[test]
     fn no_byte_of_a_manifest_may_change() {
