@@ -339,3 +339,16 @@ fn places_that_would_get_into_each_other_are_refused() {
     }
     assert_eq!(files_in(&place.at("incoming")), Vec::<String>::new(), "nothing was begun");
 }
+
+#[test]
+fn items_of_pages_have_their_titles() {
+    let place = Place::new();
+    place.deliver(
+        "a.html",
+        format!("<title> The\nroof </title><article><p>{}</article>", "Not yet mended. ".repeat(20)),
+    );
+    place.collect(&[]).expect(0);
+    let items = place.items("source=");
+    assert_eq!((items.len(), &items[0]["title"]), (1, &Value::from("The roof")), "{items:?}");
+    assert!(!items[0]["text"].as_str().unwrap().contains("The roof"), "{items:?}");
+}

@@ -7,6 +7,7 @@ mod direct;
 mod made_anew;
 mod put_back;
 mod schema;
+mod snapshots;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -12,6 +12,7 @@ mod report;
 mod short_texts;
 mod streams;
 mod tables;
+mod titles;
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "what a test says it says about itself")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
+mod backup;
 mod carry;
 mod clocks;
 mod clusters;

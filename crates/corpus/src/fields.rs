@@ -28,6 +28,9 @@ const ID_FIELD: &str = "id";
 /// Default field of the id in WARC: no other field differs in every record.
 const WARC_ID_FIELD: &str = "WARC-Record-ID";
 
+/// The field of a page's title; any other field of the text is the page's text.
+const TITLE_FIELD: &str = "title";
+
 const ID_HELP: &str = "--id-field names the one that holds the id, --make-ids makes ids";
 const TEXT_HELP: &str = "--text-field names the one that holds the text";
 
@@ -93,6 +96,9 @@ pub struct Record<'a> {
     pub has_unique_id: bool,
     /// The whole text; of an HTML page what [`FieldNames::html`] says.
     pub text: Cow<'a, str>,
+    /// The title of a page that has one; it is no part of the text, unless the fields of the text
+    /// name it.
+    pub title: Option<String>,
     /// True if the text is that of a whole page, in which no main text was found.
     pub is_whole_page: bool,
     /// Features given in the record, if requested.
@@ -108,12 +114,15 @@ pub struct Record<'a> {
 impl Record<'_> {
     /// Formats the record as a line of JSON for an output, for a record not read as one.
     pub fn to_line(&self) -> String {
-        let (id, text) = (self.id.as_str(), &self.text);
-        match &self.source {
-            None => json!({ "id": id, "text": text }),
-            Some(source) => json!({ "id": id, "text": text, "source": source.as_str() }),
+        let mut line = json!({ "id": self.id.as_str(), "text": self.text });
+        let more =
+            [("source", self.source.as_ref().map(Source::as_str)), (TITLE_FIELD, self.title.as_deref())];
+        for (name, value) in more {
+            if let Some(value) = value {
+                line[name] = value.into();
+            }
         }
-        .to_string()
+        line.to_string()
     }
 }
 
@@ -215,17 +224,18 @@ impl Fields {
             _ if self.given.is_some() => Err("a file of text has no field with a fingerprint".to_owned()),
             Form::Text | Form::Html => {
                 let id = DocumentId::new(place.origin.stem()).map_err(|error| error.to_string())?;
-                let Text { text, is_whole_page } = match record.form {
-                    Form::Html => page_text(record.bytes, self.html)?,
-                    _ => Text { text: decode(record.bytes)?, is_whole_page: false },
+                let Text { text, title, is_whole_page } = match record.form {
+                    Form::Html => self.with_title(page_text(record.bytes, self.html)?)?,
+                    _ => Text { text: decode(record.bytes)?, title: None, is_whole_page: false },
                 };
                 let (rank, source) = (self.rank(&text, None), self.source(None)?);
                 let (has_unique_id, given, label) = (false, None, None);
-                Ok(Some(Record { id, has_unique_id, text, is_whole_page, given, source, rank, label }))
+                Ok(Some(Record { id, has_unique_id, text, title, is_whole_page, given, source, rank, label }))
             }
             Form::Response => {
                 let response = Response::new(record.bytes);
-                let Some(Text { text, is_whole_page }) = response.text(self.html)? else { return Ok(None) };
+                let Some(text) = response.text(self.html)? else { return Ok(None) };
+                let Text { text, title, is_whole_page } = self.with_title(text)?;
                 let field = |path: &FieldPath| {
                     let [Step::Name(name)] = &path.steps[..] else { return None };
                     response.field(name).map(|value| Value::Text(value.into()))
@@ -235,9 +245,31 @@ impl Fields {
                 let path = self.ranking.as_ref().and_then(|ranking| ranking.warc_field.as_ref());
                 let rank = self.rank(&text, path.and_then(field));
                 let label = self.label(self.label.as_ref().and_then(field))?;
-                Ok(Some(Record { id, has_unique_id, text, is_whole_page, given: None, source, rank, label }))
+                let given = None;
+                Ok(Some(Record { id, has_unique_id, text, title, is_whole_page, given, source, rank, label }))
             }
         }
+    }
+
+    /// Puts the title of a page into its text, where the fields of the text name it, in their
+    /// order. A text that is all of the page has its title already.
+    fn with_title<'a>(&self, page: Text<'a>) -> Result<Text<'a>, String> {
+        let is_title = |path: &FieldPath| path.as_name() == Some(TITLE_FIELD);
+        let Some(place) = self.texts.iter().position(is_title) else { return Ok(page) };
+        let title = page.title.as_deref();
+        for (i, seen) in self.seen.iter().enumerate() {
+            seen.fetch_or(title.is_some() || i != place, Ordering::Relaxed);
+        }
+        let text = match title {
+            _ if self.texts.len() == 1 => Cow::Owned(
+                title.ok_or("the page has no title, and --text-field names nothing else")?.to_owned(),
+            ),
+            None => page.text,
+            Some(title) if page.text.trim_start().starts_with(title) => page.text,
+            Some(title) if place == 0 => Cow::Owned([title, &page.text].join(TEXT_SEPARATOR)),
+            Some(title) => Cow::Owned([&page.text, title].join(TEXT_SEPARATOR)),
+        };
+        Ok(Text { text, ..page })
     }
 
     fn row<'a>(&self, record: RawRecord<'a>) -> Result<Values<'a>, String> {
@@ -322,7 +354,8 @@ impl Fields {
         let ranked_by = self.ranking.as_ref().and_then(|ranking| ranking.field.as_ref());
         let rank = self.rank(&text, ranked_by.and_then(|_| next()));
         let label = self.label(self.label.as_ref().and_then(|_| next()))?;
-        Ok(Record { id, has_unique_id, text, is_whole_page: false, given, source, rank, label })
+        let (title, is_whole_page) = (None, false);
+        Ok(Record { id, has_unique_id, text, title, is_whole_page, given, source, rank, label })
     }
 
     /// Returns the output line of a record: the line as read, with the made id if the record got a

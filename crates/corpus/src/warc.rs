@@ -14,6 +14,7 @@ mod http;
 mod kinds;
 mod main_text;
 mod media;
+mod title;
 mod unread;
 
 use std::borrow::Cow;

@@ -36,7 +36,8 @@ impl Identity {
     }
 
     /// Reads an identity written by [`Display`](fmt::Display).
-    pub(crate) fn parse(digits: &str) -> Option<Self> {
+    #[must_use]
+    pub fn parse(digits: &str) -> Option<Self> {
         let number = u128::from_str_radix(digits, 16).ok()?;
         let identity = Self(number.to_be_bytes());
         (identity.to_string() == digits).then_some(identity)

@@ -140,6 +140,14 @@ impl Index {
         self.metadata.min_similarity
     }
 
+    /// Returns true if nothing in the index tells by which program its fingerprints were made: it
+    /// has neither signatures nor texts. A search for a text may then find nothing of documents
+    /// that are near.
+    #[must_use]
+    pub fn may_be_foreign(&self) -> bool {
+        self.metadata.min_similarity.is_none() && self.metadata.texts == TextKeeping::None
+    }
+
     /// The index's definition of near.
     #[must_use]
     pub fn rule(&self) -> Rule {

@@ -53,7 +53,7 @@ pub use kind::{Profile, SketchKind, UnknownKind};
 pub use memory::{MemoryStore, MemoryUri};
 pub use metadata::{FORMAT_VERSION, Metadata};
 pub use options::{Mode, OpenOptions};
-pub use place::{CallSizes, Capabilities, Place};
+pub use place::{BackupFile, BackupScript, Backups, CallSizes, Capabilities, Place};
 pub use retention::{InvalidRetention, Retention};
 pub use rule::{CANDIDATES_MAX, COUNTED_MAX, Glance, Nearness, Rule};
 pub use selection::Selection;

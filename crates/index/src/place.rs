@@ -2,10 +2,11 @@
 //! [`Place`] of its own; the crate `engine` knows all of them.
 
 use std::fmt;
+use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::{Clock, Mode, Result, Store, TextKeeping};
+use crate::{Clock, Mode, Result, Store, TextKeeping, Timestamp};
 
 /// A place parsed and not opened. Its `Display` is a URL that leads back to it.
 pub trait Place: fmt::Debug + fmt::Display + Send + Sync {
@@ -23,8 +24,51 @@ pub trait Place: fmt::Debug + fmt::Display + Send + Sync {
     /// The abilities of the store, known before it is opened.
     fn capabilities(&self) -> Capabilities<'_>;
 
+    /// The way in which an index there is backed up.
+    fn backups(&self) -> Backups<'_>;
+
     /// The place as strangers may know it: without the paths of secrets, and without settings.
     fn public_name(&self) -> String;
+}
+
+/// A way to back an index up.
+pub enum Backups<'a> {
+    /// One file, copied while others write.
+    File(&'a dyn BackupFile),
+    /// Commands for the shell of the store's own server.
+    Script(&'a dyn BackupScript),
+    /// Other programs, named in the words for the operator.
+    Elsewhere(&'static str),
+}
+
+/// An index in one file, as backups see it.
+pub trait BackupFile {
+    /// The most bytes that a copy takes now.
+    ///
+    /// # Errors
+    /// Those of opening the store.
+    fn copy_bytes_max(&self) -> Result<u64>;
+
+    /// Copies the index into `file`, as of one moment, and replaces what the file holds. Writers of
+    /// all processes go on meanwhile.
+    ///
+    /// # Errors
+    /// `Corrupt` where a page of the index is damaged, and those of reading and writing.
+    fn copy_to(&self, file: &mut File) -> Result<()>;
+
+    /// Makes an index of a copy. The copy is written by `write`, which may refuse it; the index is
+    /// there once the copy is whole and synced, or not at all.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where an index or anything else is there already; those of `write`, and of
+    /// files.
+    fn put_back(&self, write: &mut dyn FnMut(&mut File) -> Result<()>) -> Result<()>;
+}
+
+/// An index that its server backs up.
+pub trait BackupScript {
+    /// The commands for a backup at the time `at`, whose copies go to the place `to`.
+    fn script(&self, at: Timestamp, to: &str) -> String;
 }
 
 /// The abilities of a store at a place. Programs ask for these instead of the store's name.

@@ -188,7 +188,10 @@ impl Pipeline<'_> {
             terms: terms.into(),
             n_text_bytes: record.text.len(),
             is_whole_page: record.is_whole_page,
-            is_short: self.wanted.is_short && record.text.chars().nth(SHORT - 1).is_none(),
+            // A record that brings its features has no text to be short.
+            is_short: self.wanted.is_short
+                && record.given.is_none()
+                && record.text.chars().nth(SHORT - 1).is_none(),
             id: record.id,
             source: record.source,
             rank: record.rank,

@@ -30,10 +30,19 @@ pub(crate) fn in_child(store: &str, out: &mut dyn Write) -> anyhow::Result<Optio
     let Some(path) = local_path(store).filter(|_| std::env::var_os(IS_CHILD).is_none()) else {
         return Ok(None);
     };
+    run(invocation::command_line("pigeonhole").iter().skip(1), &path, out).map(Some)
+}
+
+/// Runs a command line that looks at the index in the directory `path`, in a child process.
+pub(crate) fn run(
+    args: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    path: &Path,
+    out: &mut dyn Write,
+) -> anyhow::Result<u8> {
     let mut command = invocation::again().context("failed to find this program")?;
-    let child = command.env(IS_CHILD, OsStr::new("1")).status();
+    let child = command.args(args).env(IS_CHILD, OsStr::new("1")).status();
     let status = child.context("failed to start a process that reads the index")?;
-    told(status, &path, out).map(Some)
+    told(status, path, out)
 }
 
 /// The end of a command that examines the index at `store`: an index in a file of this machine that

@@ -1,6 +1,7 @@
 //! The operator's tool: one file a command. Each command writes its results to the given writer.
 #![forbid(unsafe_code)]
 
+mod backup;
 mod compare;
 mod eval;
 mod first;
@@ -32,6 +33,7 @@ Examples:
   pigeonhole query --store embedded:./news-index 'a text'   which documents are near it
   pigeonhole remove --store embedded:./news-index --source crawl-7   take all of one source out
   pigeonhole verify --store embedded:./news-index           is all of it as it should be?
+  pigeonhole backup embedded:./news-index ./news-backup     copy it while it is in use
   pigeonhole key encode 0123456789abcdef                    the rows that hold a fingerprint
   pigeonhole key decode '\\x00\\x04\\x8D\\x15\\x01\\x01#Eg\\x89\\xAB\\xCD\\xEF'
   pigeonhole scheme t11                                     a table scheme, its proof and its cost
@@ -142,12 +144,30 @@ enum Command {
     /// Services and jobs that use the index may go on. After an interruption run it again: what was
     /// mended stays mended.
     Repair(upkeep::RepairArgs),
+    /// Copy an index into a directory, while services and jobs use it
+    ///
+    /// For an index of this machine, embedded:. The copy is the index as of one moment, without
+    /// free pages. Writers are not held up; pages that they free meanwhile are used again only
+    /// after the copy, so that the index's file grows by as much as is written. All pages are
+    /// checked before. The directory has its name once all of it is on disk: a backup that was cut
+    /// off lies beside it, as .NAME.partial, and the next one to the same directory takes its
+    /// place.
+    ///
+    /// HBase backs its tables up by itself: --script prints the commands.
+    Backup(backup::BackupArgs),
+    /// Make an index of a backup, and verify it
+    ///
+    /// The checksums of the backup are compared first. The index is there once all of it is on
+    /// disk, or not at all; then `pigeonhole verify` looks at all of it. It has the identity of the
+    /// index that was backed up, so a worker or a job whose index it replaces is started again, and
+    /// both are not to be used side by side.
+    Restore(backup::RestoreArgs),
     #[command(flatten)]
     Manual(program::manual::Command),
 }
 
 /// Options shown by `-h`; `--help` shows all.
-const COMMON: [&str; 34] = [
+const COMMON: [&str; 35] = [
     "all",
     "apply",
     "digest",
@@ -174,6 +194,7 @@ const COMMON: [&str; 34] = [
     "retain",
     "sample",
     "scheme",
+    "script",
     "server-price",
     "source",
     "store",
@@ -213,6 +234,8 @@ pub fn main() -> u8 {
         Command::Remove(args) => remove::run(args, &mut stdout),
         Command::Verify(args) => upkeep::verify(args, &mut stdout),
         Command::Repair(args) => upkeep::repair(args, &mut stdout),
+        Command::Backup(args) => backup::backup(args, &mut stdout).map(|()| 0),
+        Command::Restore(args) => backup::restore(args, &mut stdout),
         Command::Manual(command) => command.run(command_line(), &mut stdout).map(|()| 0).map_err(Into::into),
     });
     let done = done.and_then(|code| match stdout.flush() {

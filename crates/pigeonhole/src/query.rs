@@ -89,6 +89,13 @@ fn show(args: &Args, index: &Index, features: Features, out: &mut dyn Write) -> 
             found.cost.n_candidates,
             found.cost.n_buckets,
         )?;
+        if args.text.is_some() && found.n_matches == 0 && index.may_be_foreign() {
+            writeln!(
+                out,
+                "# the index has fingerprints alone, so it cannot tell who made them: those that another program made \
+                 (`indexer import`) have nothing in common with that of a text, and are looked for with --fingerprint"
+            )?;
+        }
         if let (Some(asked), Some(own)) = (min_similarity, index.min_similarity())
             && asked < own
         {

@@ -34,18 +34,14 @@ pub fn command_line(program: &str) -> Vec<OsString> {
     }
 }
 
-/// The command that runs this program again, with the same arguments.
+/// A command that runs this program again, without arguments.
 ///
 /// # Errors
 /// Where the file of this program cannot be found.
 pub fn again() -> io::Result<Command> {
-    let Some(Hosted { starts, arguments }) = HOSTED.get() else {
-        let mut command = Command::new(env::current_exe()?);
-        command.args(env::args_os().skip(1));
-        return Ok(command);
-    };
+    let Some(Hosted { starts, .. }) = HOSTED.get() else { return Ok(Command::new(env::current_exe()?)) };
     let (first, rest) = starts.split_first().ok_or(io::ErrorKind::NotFound)?;
     let mut command = Command::new(first);
-    command.args(rest).args(arguments);
+    command.args(rest);
     Ok(command)
 }

@@ -12,6 +12,9 @@ use super::errors::io_error;
 /// LMDB's file of pages; a directory with it is, or is about to be, an environment.
 pub(super) const DATA_FILE: &str = "data.mdb";
 
+/// The name of a copy that is put back, until it is whole.
+pub(super) const PARTIAL_FILE: &str = "data.mdb.partial";
+
 /// LMDB's locks and its table of readers.
 pub(super) const LOCK_FILE: &str = "lock.mdb";
 
@@ -68,6 +71,37 @@ pub(super) fn prepare(path: &Path, mode: Mode) -> Result<PathBuf> {
                 "{shown} is no index and is not empty (it holds {}); name an empty or a new directory",
                 name.display()
             )));
+        }
+    }
+    path.canonicalize().map_err(read)
+}
+
+/// Returns the canonical path of a directory without an index, created if it is missing, for an
+/// index that is put there whole.
+pub(super) fn prepare_vacant(path: &Path) -> Result<PathBuf> {
+    let shown = path.display();
+    let read = |error| io_error(&error, format!("failed to read the directory {shown}")).caused_by(error);
+    match fs::read_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => make(path).map_err(|error| {
+            io_error(&error, format!("failed to make the directory {shown}")).caused_by(error)
+        })?,
+        Err(error) => return Err(read(error)),
+        Ok(entries) => {
+            for entry in entries {
+                let name = entry.map_err(read)?.file_name();
+                if name == DATA_FILE {
+                    return Err(Error::invalid(format!(
+                        "there is an index at {shown} already, and nothing was changed; stop what uses it and move it \
+                         away, or name a new directory"
+                    )));
+                }
+                if name != PARTIAL_FILE && !IGNORED_FILES.iter().any(|ignored| name == *ignored) {
+                    return Err(Error::invalid(format!(
+                        "{shown} is not empty (it holds {}); name an empty or a new directory",
+                        name.display()
+                    )));
+                }
+            }
         }
     }
     path.canonicalize().map_err(read)

@@ -8,14 +8,15 @@
 mod databases;
 mod transactions;
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use heed::byteorder::BE;
 use heed::types::{Bytes, Str, U64};
-use heed::{Database, Env, EnvOpenOptions, MdbError, RoTxn, env_closing_event};
+use heed::{CompactionOption, Database, Env, EnvOpenOptions, MdbError, RoTxn, env_closing_event};
 use index::{Error, ErrorKind, Result};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
@@ -171,6 +172,16 @@ impl Opened {
     /// is about to read everything.
     pub(super) fn look_through(&self) -> Result<(), Failure> {
         self.place.look_through(&self.env, Pages::All)
+    }
+
+    /// Copies all used pages of the last commit into a file, in place of its content. Writers are
+    /// not held up. For a caller without a transaction.
+    pub(super) fn copy_to(&self, file: &mut File) -> Result<(), Failure> {
+        self.place.check()?;
+        file.set_len(0).and_then(|()| file.rewind()).map_err(heed::Error::Io)?;
+        self.env.copy_to_file(file, CompactionOption::Enabled)?;
+        self.place.check()?;
+        Ok(())
     }
 
     /// Returns a checksum of the record of a change; `None` where the record is gone.

@@ -9,6 +9,7 @@
 //!
 //! Locks are always taken in this order: the environment's gate, LMDB's write lock, the tables.
 
+mod backup;
 mod batch;
 mod directory;
 mod environment;

@@ -37,13 +37,13 @@ const LOOKS_MAX: usize = 64;
 
 /// The identity of a file on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FileId {
+pub(super) struct FileId {
     device: u64,
     number: u64,
 }
 
 impl FileId {
-    fn of(metadata: &Metadata) -> Self {
+    pub(super) fn of(metadata: &Metadata) -> Self {
         Self { device: metadata.dev(), number: metadata.ino() }
     }
 }

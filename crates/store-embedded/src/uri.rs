@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use index::{CallSizes, Capabilities, Clock, Error, Mode, Place, Result, Store, TextKeeping};
+use index::{Backups, CallSizes, Capabilities, Clock, Error, Mode, Place, Result, Store, TextKeeping};
 
 use super::store::EmbeddedStore;
 
@@ -63,6 +63,10 @@ impl Place for EmbeddedUri {
             insertions: CallSizes::new(1, 256),
             contained: true,
         }
+    }
+
+    fn backups(&self) -> Backups<'_> {
+        Backups::File(self)
     }
 
     fn public_name(&self) -> String {

@@ -49,6 +49,7 @@ mod rows;
 #[cfg(feature = "rpc")]
 mod rpc;
 mod server;
+mod snapshots;
 mod store;
 #[cfg(all(feature = "rpc", feature = "thrift"))]
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use index::{CallSizes, Capabilities, Clock, Error, Mode, Place, Result, Store, TextKeeping};
+use index::{Backups, CallSizes, Capabilities, Clock, Error, Mode, Place, Result, Store, TextKeeping};
 
 use super::options::Options;
 use super::rows::Rows;
@@ -101,6 +101,10 @@ impl Place for HbaseUri {
             // Where the tables have a family for them.
             texts: TextKeeping::Zstd,
         }
+    }
+
+    fn backups(&self) -> Backups<'_> {
+        Backups::Script(self)
     }
 
     fn public_name(&self) -> String {

@@ -26,9 +26,9 @@ use std::time::{Duration, Instant};
 
 use index::backend::{check_batch, check_documents, page_len};
 use index::{
-    CallSizes, Capabilities, Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion,
-    Metadata, Mode, Neighbours, Page, Place, Result, Rule, Selection, Sketch, Status, Store, StoredDocument,
-    Text, TextKeeping, WriteMark,
+    Backups, CallSizes, Capabilities, Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined,
+    Insertion, Metadata, Mode, Neighbours, Page, Place, Result, Rule, Selection, Sketch, Status, Store,
+    StoredDocument, Text, TextKeeping, WriteMark,
 };
 
 use self::layout::decode_id;
@@ -225,6 +225,15 @@ impl Place for RedisUri {
             insertions: CallSizes::new(4, 128),
             contained: false,
         }
+    }
+
+    fn backups(&self) -> Backups<'_> {
+        Backups::Elsewhere(
+            "Redis backs up all of its keys by itself, in one file: `redis-cli BGSAVE`, wait until `redis-cli LASTSAVE` \
+             has changed, then copy the file that `redis-cli CONFIG GET dir dbfilename` names; to restore it, stop \
+             Redis, put the file back there, with `appendonly no` for this start, and start Redis. One index alone goes \
+             into another store by `indexer reindex`",
+        )
     }
 
     fn public_name(&self) -> String {

@@ -85,10 +85,16 @@ all_alive() {
   for role in "$@"; do
     if ! pid_of "$role" >/dev/null; then
       show_end_of_log "$role"
-      die $failed "the $role died"
+      die $failed "the $role died; why is in $data/logs/$role.log"
+    elif has_aborted "$role"; then
+      show_end_of_log "$role"
+      die $failed "the $role has given up; why is in $data/logs/$role.log"
     fi
   done
 }
+
+# Whether a role has given up since this process started it. Its JVM may hang instead of ending, and the others wait.
+has_aborted() { [[ -n ${started_at[$1]:-} ]] && has_logged "$1" 'ABORTING (master|region server)'; }
 
 show_end_of_log() {
   say "---- the end of $data/logs/$1.{out,log}"

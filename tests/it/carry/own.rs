@@ -83,6 +83,54 @@ fn numbers_are_taken_bit_for_bit() {
     assert_eq!((status, &found["n_matches"], &found["matches"][0]["id"]), (200, &json!(2), &json!("2")));
 }
 
+/// A text has another fingerprint than the other program's; the answer says so.
+#[test]
+fn a_text_asked_of_foreign_fingerprints() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (file, store) = (at(folder, "own.jsonl"), embedded(folder, "index"));
+    fs::write(&file, "{\"id\":1,\"fingerprint\":5}\n{\"id\":2,\"fingerprint\":9}\n").unwrap();
+    run("indexer", import(&file, &store, &CLASSIC)).expect(0);
+    let ask =
+        |what: &[&str]| run("pigeonhole", [&["query", "--store", &store], what].concat()).expect(0).stdout;
+    let says = "those that another program made";
+    assert!(ask(&["the text of document 1"]).contains(says));
+    assert!(!ask(&["--fingerprint", "ffffffffffffffff"]).contains(says));
+    let worker = Worker::start(&store, &[]);
+    let ask = |query| worker.post("/v1/query", &query).1;
+    let empty = ask(json!({ "text": "the text of document 1" }));
+    assert_eq!(empty["n_matches"], 0);
+    assert!(empty["note"].as_str().is_some_and(|note| note.contains(says)), "{empty}");
+    for query in [json!({ "fingerprint": "0000000000000005" }), json!({ "fingerprint": "ffffffffffffffff" })]
+    {
+        let found = ask(query);
+        assert!(found.get("note").is_none(), "{found}");
+    }
+    let lines = "{\"text\": \"a text\"}\n{\"fingerprint\": \"ffffffffffffffff\"}\n";
+    let (_, lines) = worker.post_lines("/v1/query:batch", lines.as_bytes());
+    assert!(lines[0]["note"].is_string() && lines[1].get("note").is_none(), "{lines:?}");
+    // An index of texts has no such excuse.
+    let (texts, corpus) = (embedded(folder, "texts"), at(folder, "texts.jsonl"));
+    fs::write(&corpus, "{\"id\":1,\"text\":\"The harbour of the old town is being dredged again.\"}\n")
+        .unwrap();
+    run("indexer", ["index", "-q", "--store", &texts, &corpus]).expect(0);
+    let said = run("pigeonhole", ["query", "--store", &texts, "nothing like it in there"]).expect(0).stdout;
+    assert!(said.contains(": 0 with") && !said.contains(says), "{said}");
+}
+
+/// No text is short where there is none.
+#[test]
+fn nothing_is_said_of_texts_where_there_are_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (file, store) = (at(folder, "own.jsonl"), embedded(folder, "index"));
+    let line =
+        |id: u64| format!("{{\"id\":{id},\"fingerprint\":{}}}\n", id.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    fs::write(&file, (0..2_000).map(line).collect::<String>()).unwrap();
+    let said = run("indexer", import(&file, &store, &CLASSIC)).expect(0);
+    assert_eq!(said.stderr, "");
+}
+
 /// An index of the wrong profile would block the right one.
 #[test]
 fn fingerprints_alone_are_refused_before_there_is_an_index_that_verifies() {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
 use std::process::Command;
 
 use regex::Regex;
@@ -214,48 +215,79 @@ fn options_that_it_does_not_know_are_refused() {
     }
 }
 
+/// A data folder, and a Java that does what a script says once it is asked for more than its
+/// version.
+struct Stub {
+    folder: tempfile::TempDir,
+    ports: [u16; 3],
+}
+
+impl Stub {
+    fn new(script: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        for part in ["conf", "hbase", "logs", "run"] {
+            fs::create_dir_all(data.join(part)).unwrap();
+        }
+        fs::write(data.join("settings"), "mode=standalone\nheap=2g\nmaster-port=16000\n").unwrap();
+        fs::write(data.join("hbase/hbase.version"), "8").unwrap();
+        // It is of the right version.
+        let stub = format!(
+            "#!/bin/sh\n[ \"$1\" != -version ] || {{ echo 'openjdk version \"17.0.1\"' >&2; exit 0; }}\n{script}\n"
+        );
+        let java = folder.path().join("jdk/bin/java");
+        fs::create_dir_all(java.parent().unwrap()).unwrap();
+        fs::write(&java, stub).unwrap();
+        fs::set_permissions(&java, fs::Permissions::from_mode(0o755)).unwrap();
+        Self { folder, ports: free_ports() }
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Starts the server, and returns what the script says on the way to its failure.
+    fn start(&self) -> String {
+        let mut command = Command::new(path("hbase/hbase"));
+        without_settings(&mut command);
+        command.env("JAVA_HOME", self.folder.path().join("jdk"));
+        command.arg("--data").arg(self.data()).args(["start", "server"]);
+        for (name, port) in ["master", "regionserver", "zookeeper"].into_iter().zip(self.ports) {
+            command.args([format!("--{name}-port"), port.to_string()]);
+        }
+        let output = command.args(["--timeout", "20"]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        said
+    }
+}
+
 /// What it was told by `up`, and what was in `conf` since then, held for good.
 #[test]
 fn a_start_goes_by_what_it_is_told_now() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("data");
-    for part in ["conf", "hbase"] {
-        fs::create_dir_all(data.join(part)).unwrap();
-    }
-    fs::write(data.join("settings"), "mode=standalone\nheap=2g\nmaster-port=16000\n").unwrap();
-    fs::write(data.join("hbase/hbase.version"), "8").unwrap();
-    fs::write(data.join("conf/hbase-site.xml"), "of an older checkout").unwrap();
-    // It is of the right version, and ends at once.
-    const STUB: &str =
-        "#!/bin/sh\n[ \"$1\" != -version ] || { echo 'openjdk version \"17.0.1\"' >&2; exit 0; }\nexit 1\n";
-    let java = folder.path().join("jdk/bin/java");
-    fs::create_dir_all(java.parent().unwrap()).unwrap();
-    fs::write(&java, STUB).unwrap();
-    fs::set_permissions(&java, fs::Permissions::from_mode(0o755)).unwrap();
-    let [master, region_server, zookeeper] = free_ports();
-    let start = || {
-        let mut command = Command::new(path("hbase/hbase"));
-        without_settings(&mut command);
-        command
-            .env("JAVA_HOME", folder.path().join("jdk"))
-            .arg("--data")
-            .arg(&data)
-            .args(["start", "server"]);
-        let ports = [("master", master), ("regionserver", region_server), ("zookeeper", zookeeper)];
-        for (name, port) in ports {
-            command.args([format!("--{name}-port"), port.to_string()]);
-        }
-        command.args(["--timeout", "20"]).output().unwrap()
-    };
-    fs::create_dir_all(data.join("logs")).unwrap();
-    fs::create_dir_all(data.join("run")).unwrap();
-    let output = start();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    let site = fs::read_to_string(data.join("conf/hbase-site.xml")).unwrap();
+    let stub = Stub::new("exit 1");
+    fs::write(stub.data().join("conf/hbase-site.xml"), "of an older checkout").unwrap();
+    let said = stub.start();
+    assert!(said.contains("the server died; why is in"), "{said}");
+    let master = stub.ports[0];
+    let site = fs::read_to_string(stub.data().join("conf/hbase-site.xml")).unwrap();
     assert!(site.contains(&master.to_string()), "{site}");
-    let settings = fs::read_to_string(data.join("settings")).unwrap();
+    let settings = fs::read_to_string(stub.data().join("settings")).unwrap();
     assert!(settings.contains(&format!("master-port={master}\n")), "{settings}");
+}
+
+/// A master that gave up may leave its JVM hanging; the start does not wait for the others.
+#[test]
+fn a_start_ends_where_a_master_has_given_up() {
+    let stub = Stub::new(
+        "for argument; do case $argument in -Dpigeonhole.log=*) log=${argument#*=} ;; esac; done\n\
+         echo \"$(date +%FT%T) ERROR ***** ABORTING master localhost,1,1: no disk *****\" >>\"$log\"\n\
+         while :; do sleep 1; done",
+    );
+    let said = stub.start();
+    let log = stub.data().canonicalize().unwrap().join("logs/server.log");
+    assert!(said.contains(&format!("the server has given up; why is in {}", log.display())), "{said}");
+    assert!(said.contains("no disk"), "{said}");
 }
 
 /// The script runs from a copy as in an image, below a folder with a space in its name, through

@@ -15,6 +15,7 @@ use super::head::Head;
 use super::html;
 use super::main_text;
 use super::media::{self, Media};
+use super::title;
 
 /// Least number of control characters that no text contains, and their least share, one in so many
 /// characters, for content to be binary.
@@ -25,6 +26,8 @@ const ONE_CONTROL_IN: usize = 50;
 #[derive(Debug, PartialEq)]
 pub(crate) struct Text<'a> {
     pub(crate) text: Cow<'a, str>,
+    /// The title of a page that has one.
+    pub(crate) title: Option<String>,
     /// True if the text is that of a whole page, in which no main text was found.
     pub(crate) is_whole_page: bool,
 }
@@ -81,7 +84,7 @@ pub(super) fn decoded<'a>(
         return Err(format!("named {kind}, but binary: {n_controls} of its bytes are in no text"));
     }
     let text = match html {
-        None => Text { text, is_whole_page: false },
+        None => Text { text, title: None, is_whole_page: false },
         Some(html) => of_page(&text, html, &budget).map_err(|over| over.to_string())?,
     };
     check_legible(&text.text)?;
@@ -89,12 +92,14 @@ pub(super) fn decoded<'a>(
 }
 
 fn of_page(page: &str, html: PageText, budget: &Budget) -> Result<Text<'static>, OverBudget> {
+    let title = title::of(page);
     if html == PageText::Main
         && let Some(main) = main_text::of(page, budget)?
     {
-        return Ok(Text { text: Cow::Owned(main), is_whole_page: false });
+        return Ok(Text { text: Cow::Owned(main), title, is_whole_page: false });
     }
-    Ok(Text { text: Cow::Owned(html::text(page, budget)?), is_whole_page: html == PageText::Main })
+    let text = Cow::Owned(html::text(page, budget)?);
+    Ok(Text { text, title, is_whole_page: html == PageText::Main })
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::{CallSizes, Capabilities, Clock, Error, MemoryStore, Mode, Place, Result, Store, TextKeeping};
+use crate::{
+    Backups, CallSizes, Capabilities, Clock, Error, MemoryStore, Mode, Place, Result, Store, TextKeeping,
+};
 
 /// `memory:`, an address to which no later process can return.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,6 +42,12 @@ impl Place for MemoryUri {
             insertions: CallSizes::new(1, 256),
             contained: true,
         }
+    }
+
+    fn backups(&self) -> Backups<'_> {
+        Backups::Elsewhere(
+            "an index in memory ends with its process; `indexer export` writes one out that is kept",
+        )
     }
 
     fn public_name(&self) -> String {

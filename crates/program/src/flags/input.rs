@@ -52,7 +52,8 @@ pub struct RecordArgs {
     /// line breaks
     ///
     /// One of several may be null or missing, which counts as empty. messages[*].content joins the
-    /// elements of a list.
+    /// elements of a list. A page (HTML, WARC) has the fields title and text; any other name is its
+    /// text, too.
     #[arg(
         long,
         value_name = "FIELD",

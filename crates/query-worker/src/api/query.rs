@@ -70,7 +70,15 @@ pub(super) struct Found {
     /// Number of all matches, so that a cut is never silent.
     n_matches: u64,
     cost: Cost,
+    /// A reason for which a text may have no match although documents are near. Present if there is
+    /// one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
 }
+
+/// Said where a text has no match in an index of fingerprints alone.
+const MAY_BE_FOREIGN: &str = "the index has fingerprints alone, so it cannot tell who made them: those that another \
+    program made (`indexer import`) have nothing in common with that of a text; ask by \"fingerprint\"";
 
 /// A near document.
 #[derive(Serialize, ToSchema)]
@@ -141,6 +149,7 @@ pub(super) async fn query(
         What::Text(text) => features_bytes(text),
     };
     let permit = admitted.for_work(&worker, n_bytes).await?;
+    let is_text = matches!(what, What::Text(_));
     let search = move |worker: &Worker, caller: &Caller| {
         let features = match what {
             What::Fingerprint(fingerprint) => fingerprint.into(),
@@ -152,7 +161,7 @@ pub(super) async fn query(
     };
     let (fingerprint, called) = Arc::clone(&worker).work_for((), search).await?;
     let found = worker.calls().answer(called).await?;
-    Ok(Answer(answer(fingerprint, found)))
+    Ok(Answer(answer(&worker, fingerprint, is_text, found)))
 }
 
 /// Answers queries, one a line; one line for each, in order.
@@ -177,15 +186,16 @@ pub(super) async fn query_batch(
 
 /// Answers queries, in order.
 fn find_all(worker: &Worker, queries: Vec<Query>) -> Vec<Result<(StatusCode, Found), Problem>> {
+    let are_texts: Vec<_> = queries.iter().map(|query| query.text.is_some()).collect();
     let searches: Vec<_> = queries.into_iter().map(|query| search_for(worker, query)).collect();
     let good: Vec<_> = searches.iter().flatten().cloned().collect();
     let mut found = calls::search_all(worker.index(), &good).into_iter();
-    let answer = |search: Search| {
+    let mut answer = |search: Search, is_text| {
         let found = found.next().unwrap_or_else(|| Err(Problem::internal()))?;
-        Ok((StatusCode::OK, answer(search.features.fingerprint(), found)))
+        Ok((StatusCode::OK, answer(worker, search.features.fingerprint(), is_text, found)))
     };
-    let mut answer = answer;
-    searches.into_iter().map(|search| search.and_then(&mut answer)).collect()
+    let answers = searches.into_iter().zip(are_texts);
+    answers.map(|(search, is_text)| search.and_then(|search| answer(search, is_text))).collect()
 }
 
 fn search_for(worker: &Worker, query: Query) -> Result<Search, Problem> {
@@ -266,7 +276,7 @@ fn what(worker: &Worker, query: Query) -> Result<What, Problem> {
     }
 }
 
-fn answer(query: Fingerprint, found: NearDocuments) -> Found {
+fn answer(worker: &Worker, query: Fingerprint, is_text: bool, found: NearDocuments) -> Found {
     let NearDocuments { documents, n_matches, cost } = found;
     let near = |(nearness, stored): (Nearness, StoredDocument)| Near {
         similarity: nearness.similarity.map(Similarity::four_decimals),
@@ -279,5 +289,6 @@ fn answer(query: Fingerprint, found: NearDocuments) -> Found {
         matches: documents.into_iter().map(near).collect(),
         n_matches,
         cost: Cost { n_buckets: cost.n_buckets, n_candidates: cost.n_candidates },
+        note: (is_text && n_matches == 0 && worker.index().may_be_foreign()).then_some(MAY_BE_FOREIGN),
     }
 }
