@@ -7,6 +7,7 @@ use std::fmt;
 use std::io::{self, Read};
 
 use super::Format;
+use super::archive::Archive;
 use super::compression;
 
 /// Number of bytes examined at the beginning of a file.
@@ -17,6 +18,8 @@ const HEAD_BYTES: usize = 1024;
 pub(super) enum Content {
     /// A supported format.
     Known(Format),
+    /// An archive, which is read member by member.
+    Archive(Archive),
     /// Text in UTF-16, which is read where encodings are detected.
     Utf16,
     /// Unsupported content, by its description.
@@ -25,13 +28,12 @@ pub(super) enum Content {
 
 const PACKED_TWICE: Content = Content::Foreign("packed twice");
 const PACKED_PARQUET: Content = Content::Foreign("Parquet that was packed once more");
+const PACKED_ZIP: Content = Content::Foreign("a ZIP archive that was packed once more");
 const ARC: Content = Content::Foreign("ARC");
 const BINARY: Content = Content::Foreign("binary, or UTF-16 without a byte order mark");
 
 /// Beginnings of content that is not text: a control character is in each of them, or follows.
-const BINARY_MAGICS: [(&[u8], &str); 18] = [
-    (b"PK\x03\x04", "a ZIP archive, as .docx .xlsx .odt .epub are"),
-    (b"PK\x05\x06", "an empty ZIP archive"),
+const BINARY_MAGICS: [(&[u8], &str); 16] = [
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Office file, as .doc .xls .ppt are"),
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -53,6 +55,8 @@ const BINARY_MAGICS: [(&[u8], &str); 18] = [
 /// Beginnings made of printable characters, with which no person begins a text.
 const TEXT_MAGICS: [(&[u8], &str); 2] = [(b"%PDF-1.", "PDF"), (b"{\\rtf1", "RTF")];
 
+const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
+const EMPTY_ZIP_MAGIC: &[u8] = b"PK\x05\x06";
 const TAR_MAGIC: &[u8] = b"ustar";
 const TAR_MAGIC_AT: usize = 257;
 
@@ -79,7 +83,9 @@ impl Content {
         } else if compression::is_packed(head) {
             Some(PACKED_TWICE)
         } else if head.get(TAR_MAGIC_AT..).is_some_and(|rest| rest.starts_with(TAR_MAGIC)) {
-            Some(Self::Foreign("a tar archive"))
+            Some(Self::Archive(Archive::Tar))
+        } else if head.starts_with(ZIP_MAGIC) || head.starts_with(EMPTY_ZIP_MAGIC) {
+            Some(Self::Archive(Archive::Zip))
         } else {
             foreign(&BINARY_MAGICS).or_else(|| foreign(&TEXT_MAGICS))
         }
@@ -95,6 +101,7 @@ impl Content {
         let _ = opened.content.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head);
         match Self::of(&head) {
             Some(Self::Known(Format::Parquet)) if opened.is_packed => Some(PACKED_PARQUET),
+            Some(Self::Archive(Archive::Zip)) if opened.is_packed => Some(PACKED_ZIP),
             None if !is_named && head.contains(&0) => Some(BINARY),
             content => content,
         }
@@ -110,7 +117,18 @@ impl Content {
             Self::Known(found) => Some(format!("is {found}, not {format}; --format {found} reads it")),
             Self::Utf16 if reads_any_encoding => None,
             Self::Utf16 => Some(format!("is in UTF-16, and {format} is read in UTF-8; write it in that")),
+            Self::Archive(_) | Self::Foreign(_) => Some(self.to_string()),
+        }
+    }
+
+    /// Returns the reason why the content cannot be read as an archive, if it is something else.
+    pub(super) fn complaint_of_archive(self, archive: Archive) -> Option<String> {
+        match self {
+            Self::Archive(found) if found == archive => None,
             Self::Foreign(_) => Some(self.to_string()),
+            Self::Known(_) | Self::Utf16 | Self::Archive(_) => {
+                Some(format!("is not {}, as its name says; rename it", archive.name()))
+            }
         }
     }
 }
@@ -120,8 +138,16 @@ impl fmt::Display for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Known(format) => write!(f, "is {format}"),
+            Self::Archive(Archive::Tar) => {
+                f.write_str("is a tar archive; with a name that ends in .tar it is read member by member")
+            }
+            Self::Archive(Archive::Zip) => f.write_str(
+                "is a ZIP archive, as .docx .xlsx .odt .epub are, which are not read; write what is in it as text or \
+                 JSON Lines first; an archive of texts is read member by member where its name ends in .zip",
+            ),
             Self::Utf16 => f.write_str("is in UTF-16, which is read in texts and tables only"),
             &PACKED_TWICE => f.write_str("is packed twice; unpack it once"),
+            &PACKED_ZIP => f.write_str("is a ZIP archive that was packed once more; unpack it once"),
             &PACKED_PARQUET => {
                 f.write_str("is Parquet that was packed once more, and is read in parts; unpack it")
             }
@@ -177,6 +203,7 @@ pub(super) fn foreign(bytes: &[u8]) -> Option<&'static str> {
         PACKED_TWICE => Some("packed"),
         Content::Foreign(what) => Some(what),
         Content::Known(Format::Parquet) => Some("Parquet"),
+        Content::Archive(archive) => Some(archive.name()),
         Content::Known(_) | Content::Utf16 => None,
     }
 }
@@ -186,7 +213,15 @@ pub(super) fn foreign(bytes: &[u8]) -> Option<&'static str> {
 pub(super) fn unpacked(raw: impl Read + Send + 'static, format: Format) -> io::Result<Expected> {
     let opened = compression::open(raw)?;
     let (inner, is_packed) = (opened.content, opened.is_packed);
-    Ok(Expected { inner, is_packed, format: Some(format), failure: None })
+    Ok(Expected {
+        inner,
+        is_packed,
+        format: Some(format),
+        head: Vec::new(),
+        at: 0,
+        is_looked_at: false,
+        failure: None,
+    })
 }
 
 /// Unpacked content whose first read checks its format.
@@ -195,47 +230,68 @@ pub(super) struct Expected {
     is_packed: bool,
     /// The expected format, until checked.
     format: Option<Format>,
-    /// Error met behind the bytes to be checked.
+    /// Bytes at the beginning, of which those from `at` on were not handed on yet.
+    head: Vec<u8>,
+    at: usize,
+    is_looked_at: bool,
+    /// Error met behind these bytes.
     failure: Option<io::Error>,
 }
 
 impl Expected {
-    /// Reads the bytes to be checked into the beginning of `buffer`, in one piece: a pipe may
-    /// deliver them byte by byte.
-    fn read_head(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    /// Returns true if the content is a tar archive, which is then read without a check.
+    pub(super) fn is_tar(&mut self) -> bool {
+        self.look();
+        let is_tar = Content::of(&self.head) == Some(Content::Archive(Archive::Tar));
+        if is_tar {
+            self.format = None;
+        }
+        is_tar
+    }
+
+    /// Reads the bytes to be checked, in one piece: a pipe may deliver them byte by byte.
+    fn look(&mut self) {
+        if std::mem::replace(&mut self.is_looked_at, true) {
+            return;
+        }
         let mut n = 0;
-        while n < HEAD_BYTES.min(buffer.len()) && !is_line_of_json(&buffer[..n]) {
-            match self.inner.read(&mut buffer[n..]) {
+        self.head.resize(HEAD_BYTES, 0);
+        while n < HEAD_BYTES && !is_line_of_json(&self.head[..n]) {
+            match self.inner.read(&mut self.head[n..]) {
                 Ok(0) => break,
                 Ok(more) => n += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if n == 0 => return Err(error),
                 Err(error) => {
                     self.failure = Some(error);
                     break;
                 }
             }
         }
-        Ok(n)
+        self.head.truncate(n);
     }
 }
 
 impl Read for Expected {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if let Some(failure) = self.failure.take() {
-            return Err(failure);
+        self.look();
+        if let Some(format) = self.format.take() {
+            let content = match Content::of(&self.head) {
+                Some(Content::Known(Format::Parquet)) if self.is_packed => Some(PACKED_PARQUET),
+                content => content,
+            };
+            if let Some(complaint) = content.and_then(|content| content.complaint(format)) {
+                self.head.clear();
+                return Err(io::Error::other(format!("the file {complaint}")));
+            }
         }
-        let Some(format) = self.format else { return self.inner.read(buffer) };
-        let n = self.read_head(buffer)?;
-        self.format = None;
-        let content = match Content::of(&buffer[..n]) {
-            Some(Content::Known(Format::Parquet)) if self.is_packed => Some(PACKED_PARQUET),
-            content => content,
-        };
-        match content.and_then(|content| content.complaint(format)) {
-            Some(complaint) => Err(io::Error::other(format!("the file {complaint}"))),
-            None => Ok(n),
+        let rest = &self.head[self.at.min(self.head.len())..];
+        if !rest.is_empty() {
+            let n = rest.len().min(buffer.len());
+            buffer[..n].copy_from_slice(&rest[..n]);
+            self.at += n;
+            return Ok(n);
         }
+        self.failure.take().map_or_else(|| self.inner.read(buffer), Err)
     }
 }
 
@@ -264,6 +320,7 @@ mod tests {
             (b"<htmlish>", None),
             (b"{\"text\":\"<html>\"}", None),
             (b"\xff\xfea\0", Some(Content::Utf16)),
+            (b"PK\x03\x04\x14", Some(Content::Archive(Archive::Zip))),
             (b"GIF89a is how it begins", None),
             (b"ORCA\n", None),
             (b"\x1f\x8b\x08\x00", Some(PACKED_TWICE)),
@@ -271,11 +328,11 @@ mod tests {
         ] {
             assert_eq!(Content::of(head), expected, "{}", head.escape_ascii());
         }
-        for foreign in [&b"PK\x03\x04\x14"[..], b"%PDF-1.7\n", b"{\\rtf1\\ansi", b"ORC\x08\x03"] {
+        for foreign in [&b"%PDF-1.7\n"[..], b"{\\rtf1\\ansi", b"ORC\x08\x03"] {
             assert!(matches!(Content::of(foreign), Some(Content::Foreign(_))), "{}", foreign.escape_ascii());
         }
         let tar = [&b"name"[..], &[0; 253], b"ustar\0"].concat();
-        assert_eq!(Content::of(&tar), Some(Content::Foreign("a tar archive")));
+        assert_eq!(Content::of(&tar), Some(Content::Archive(Archive::Tar)));
     }
 
     #[test]

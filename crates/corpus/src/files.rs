@@ -11,6 +11,7 @@ use anyhow::{Context, anyhow, bail, ensure};
 use glob::glob_with;
 use walkdir::WalkDir;
 
+use super::archive::Archive;
 use super::content::Content;
 use super::format::Format;
 use super::left_out::LeftOut;
@@ -27,19 +28,53 @@ pub(super) struct Source {
     location: Location,
     /// Start of the stem in the path: the part by which records are known.
     stem_start: usize,
-    format: Format,
+    holds: Holds,
+    /// Format of all files, if given by the user.
+    given: Option<Format>,
     /// An input that can be opened only once, such as standard input or a pipe. Files are opened
     /// when their turn comes: there may be more of them than a process may have open.
     pub(super) opened: Option<Box<dyn Read + Send>>,
 }
 
+/// Content of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holds {
+    Records(Format),
+    Members(Archive),
+}
+
+impl Holds {
+    /// Returns the content that the ending of a file name implies.
+    fn of(name: &str) -> Option<Self> {
+        Archive::of(name).map(Self::Members).or_else(|| Format::of(name).map(Self::Records))
+    }
+}
+
+/// Returns what a file holds by its name, or by the format given for all files.
+fn said(given: Option<Format>, name: &str) -> Option<Holds> {
+    let archive = Archive::of(name).map(Holds::Members);
+    archive.or(given.map(Holds::Records)).or_else(|| Holds::of(name))
+}
+
+/// Returns true if a file of this name is read where no format is given: its ending implies a
+/// format or an archive.
+#[must_use]
+pub fn has_known_ending(name: &str) -> bool {
+    Holds::of(name).is_some()
+}
+
+/// Returns the endings of the names of such files, as shown to the user.
+#[must_use]
+pub fn known_endings() -> String {
+    format!("{} {}", Format::suffixes(), Archive::suffixes())
+}
+
 impl Source {
     /// Returns the same source for another pass, if the source can be read again.
     pub(super) fn again(&self) -> Option<Self> {
-        let Self { location, stem_start, format, opened } = self;
-        let again =
-            || Self { location: location.clone(), stem_start: *stem_start, format: *format, opened: None };
-        opened.is_none().then(again)
+        let Self { location, stem_start, holds, given, opened } = self;
+        let (location, stem_start, holds, given) = (location.clone(), *stem_start, *holds, *given);
+        opened.is_none().then_some(Self { location, stem_start, holds, given, opened: None })
     }
 
     pub(super) fn location(&self) -> &Location {
@@ -50,15 +85,32 @@ impl Source {
         self.location.path()
     }
 
-    pub(super) fn format(&self) -> Format {
-        self.format
+    /// Returns the format of the records; `None` for an archive.
+    pub(super) fn format(&self) -> Option<Format> {
+        match self.holds {
+            Holds::Records(format) => Some(format),
+            Holds::Members(_) => None,
+        }
+    }
+
+    /// Returns the kind of the archive, if it is one.
+    pub(super) fn archive(&self) -> Option<Archive> {
+        match self.holds {
+            Holds::Records(_) => None,
+            Holds::Members(archive) => Some(archive),
+        }
+    }
+
+    /// Returns the format given by the user for all files.
+    pub(super) fn given(&self) -> Option<Format> {
+        self.given
     }
 
     /// Returns the reason why the source cannot be read in its format, if it can be opened again
     /// and plainly is something else.
     pub(super) fn complaint(&self) -> Option<String> {
         let content = Content::look(self.location.open().ok()?, true)?;
-        content.complaint(self.format)
+        content.complaint(self.format()?)
     }
 
     pub(super) fn is_stdin(&self) -> bool {
@@ -161,7 +213,8 @@ impl Found {
 
     fn add_file(&mut self, path: &Path, base: &Path, by: By) -> anyhow::Result<()> {
         let name = path.to_string_lossy();
-        let mut format = self.format.or_else(|| Format::of(&name));
+        let said = said(self.format, &name);
+        let mut holds = said;
         let (opened, len): (Option<Box<dyn Read + Send>>, _) = if is_stdin(path) {
             (Some(Box::new(io::stdin())), None)
         } else {
@@ -169,10 +222,10 @@ impl Found {
             let file = File::open(path).with_context(failed)?;
             let metadata = file.metadata().with_context(failed)?;
             if metadata.is_file() {
-                if by == By::Name || (by == By::Glob && format.is_none()) {
-                    let content = Content::look(file, format.is_some());
-                    match Self::judge(format, content) {
-                        Ok(judged) => format = judged,
+                if by == By::Name || (by == By::Glob && said.is_none()) {
+                    let content = Content::look(file, said.is_some());
+                    match Self::judge(&name, said, content) {
+                        Ok(judged) => holds = judged,
                         Err(_) if by == By::Glob => {
                             self.listing.left_out.add(&name);
                             return Ok(());
@@ -185,12 +238,18 @@ impl Found {
                 (Some(Box::new(file)), None)
             }
         };
-        let format = format.unwrap_or(Format::Jsonl);
-        ensure!(
-            format != Format::Parquet || opened.is_none(),
-            "Parquet begins with its end, so {} cannot be read as it comes; write it to a file first",
-            path.display()
-        );
+        let holds = holds.unwrap_or(Holds::Records(Format::Jsonl));
+        let in_parts = match holds {
+            Holds::Records(Format::Parquet) => Some("Parquet"),
+            Holds::Members(Archive::Zip) => Some("ZIP"),
+            Holds::Records(_) | Holds::Members(_) => None,
+        };
+        if let Some(what) = in_parts.filter(|_| opened.is_some()) {
+            bail!(
+                "{what} begins with its end, so {} cannot be read as it comes; write it to a file first",
+                path.display()
+            );
+        }
         let listing = &mut self.listing;
         listing.n_bytes = listing.n_bytes.zip(len).map(|(sum, len)| sum + len);
         let n_bytes = |path: &Path| path.as_os_str().as_encoded_bytes().len();
@@ -198,20 +257,27 @@ impl Found {
         listing.sources.push(Source {
             location: Location::local(path.to_owned()),
             stem_start,
-            format,
+            holds,
+            given: self.format,
             opened,
         });
         Ok(())
     }
 
-    /// Returns the format of a file, from the format given or implied and the content found; the
-    /// error is the reason why the file cannot be read.
-    fn judge(said: Option<Format>, content: Option<Content>) -> Result<Option<Format>, String> {
+    /// Returns what a file holds, from what was said and the content found; the error is the reason
+    /// why the file cannot be read.
+    fn judge(name: &str, said: Option<Holds>, content: Option<Content>) -> Result<Option<Holds>, String> {
         match (said, content) {
             (said, None) => Ok(said),
-            (None, Some(Content::Known(format))) => Ok(Some(format)),
+            (_, Some(Content::Archive(Archive::Tar))) if Holds::of(name).is_none() => {
+                Ok(Some(Holds::Members(Archive::Tar)))
+            }
+            (None, Some(Content::Known(format))) => Ok(Some(Holds::Records(format))),
             (None, Some(content)) => Err(content.to_string()),
-            (Some(format), Some(content)) => content.complaint(format).map_or(Ok(said), Err),
+            (Some(Holds::Records(format)), Some(content)) => content.complaint(format).map_or(Ok(said), Err),
+            (Some(Holds::Members(archive)), Some(content)) => {
+                content.complaint_of_archive(archive).map_or(Ok(said), Err)
+            }
         }
     }
 
@@ -223,6 +289,7 @@ impl Found {
             Some(remote) => remote,
             None => self.remote.insert(Remote::new(self.wait)?),
         };
+        let given = self.format;
         let mut left_out = LeftOut::default();
         let mut table = None;
         let takes = |name: &str| {
@@ -231,7 +298,7 @@ impl Found {
                 left_out.add_side_file();
                 return false;
             }
-            let is_taken = self.format.is_some() || Format::of(name).is_some();
+            let is_taken = said(given, name).is_some();
             if !is_taken {
                 left_out.add(name);
             }
@@ -244,9 +311,9 @@ impl Found {
         }
         let (objects, stem_start) = match found {
             remote::Found::File(object) => {
-                let said = self.format.or_else(|| Format::of(object.name()));
-                if said.is_none() {
-                    let judged = Self::judge(said, Content::look(object.open_head(), false));
+                if said(given, object.name()).is_none() {
+                    let content = Content::look(object.open_head(), false);
+                    let judged = Self::judge(object.name(), None, content);
                     by_content = judged.map_err(|why| anyhow!("{} {why}", object.name()))?;
                 }
                 let last = object.name().rfind('/').map_or(0, |slash| slash + 1);
@@ -263,11 +330,10 @@ impl Found {
             }
         };
         for object in objects {
-            let said = self.format.or_else(|| Format::of(object.name()));
-            let format = said.or(by_content).unwrap_or(Format::Jsonl);
+            let holds = said(given, object.name()).or(by_content).unwrap_or(Holds::Records(Format::Jsonl));
             self.listing.n_bytes = self.listing.n_bytes.map(|sum| sum + object.n_bytes());
             let location = Location::remote(object);
-            self.listing.sources.push(Source { location, stem_start, format, opened: None });
+            self.listing.sources.push(Source { location, stem_start, holds, given, opened: None });
         }
         self.listing.left_out.merge(&left_out);
         Ok(())
@@ -302,7 +368,7 @@ impl Found {
             }
             let name = entry.file_name().to_string_lossy();
             // Only a regular file is certain to end.
-            if entry.file_type().is_file() && (self.format.is_some() || Format::of(&name).is_some()) {
+            if entry.file_type().is_file() && said(self.format, &name).is_some() {
                 self.add_file(path, base, By::Folder)?;
             } else {
                 left_out.add(&name);
@@ -353,7 +419,8 @@ impl Found {
     /// their files, and for all formats under `make_ids`.
     fn check_stems(&self, make_ids: bool) -> anyhow::Result<()> {
         let mut stems = HashSet::new();
-        for source in self.listing.sources.iter().filter(|source| make_ids || source.format.is_document()) {
+        let is_named = |source: &&Source| make_ids || source.format().is_none_or(Format::is_document);
+        for source in self.listing.sources.iter().filter(is_named) {
             let origin = source.origin();
             ensure!(
                 stems.insert(origin.stem().to_owned()),
@@ -374,7 +441,7 @@ fn nothing_known_in(folder: &str, left_out: &LeftOut) -> String {
     format!(
         "no file in the folder {folder} has a name that ends in one of {} (and .gz .zst .bz2){}; name the files, or say \
          with --format what all files in it are",
-        Format::suffixes(),
+        known_endings(),
         beside(left_out)
     )
 }

@@ -38,6 +38,7 @@
 //! limit is skipped and reported, not held in memory.
 #![forbid(unsafe_code)]
 
+mod archive;
 mod budget;
 mod columns;
 mod compression;
@@ -94,7 +95,7 @@ pub use documents::{Document, Documents, Rejected};
 pub use error::Error;
 pub use field_path::FieldPath;
 pub use fields::{Digits, FieldNames, Fields, Given, GivenFields, Record, Told};
-pub use files::WHAT_TO_DO;
+pub use files::{WHAT_TO_DO, has_known_ending, known_endings};
 pub use format::Format;
 pub use header::Header;
 pub use inputs::{Chunks, Inputs};

@@ -21,7 +21,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::columns::Columns;
 use super::internal_error::caught;
-use super::location::Location;
+use super::location::Parts;
 use super::reader::RecordReader;
 use super::records::{Form, RecordError, Records};
 use super::there::listed;
@@ -29,6 +29,7 @@ use super::whole_rows::WholeRows;
 use column::{Column, Value, Values};
 
 pub use copy::{Target, copy, write_nulls};
+use file::open_parts;
 pub use file::{ParquetFile, open_parquet};
 
 /// Number of rows read at a time: few, since their texts may be long.
@@ -60,12 +61,12 @@ struct Group {
 
 impl Parquet {
     pub(super) fn open(
-        location: &Location,
+        parts: Parts,
         columns: &Columns,
         n_bytes_read: &Arc<AtomicU64>,
         record_bytes_max: usize,
     ) -> Result<Self> {
-        let file = open_parquet(location)?;
+        let file = open_parts(parts)?;
         guarded(|| {
             let schema = file.metadata().file_metadata().schema_descr();
             let columns = columns.paths.iter().map(|path| Column::find(path, schema)).collect();

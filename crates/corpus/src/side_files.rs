@@ -4,9 +4,17 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Folders of Spark, Hadoop and their like without data, or with data that was never finished.
-const FOLDERS: [&str; 6] =
-    ["_temporary", "_delta_log", "_delta_index", "_change_data", "_spark_metadata", "_impala_insert_staging"];
+/// Folders of Spark, Hadoop and their like without data, or with data that was never finished, and
+/// what macOS puts into archives.
+const FOLDERS: [&str; 7] = [
+    "_temporary",
+    "_delta_log",
+    "_delta_index",
+    "_change_data",
+    "_spark_metadata",
+    "_impala_insert_staging",
+    "__macosx",
+];
 
 const FILES: [&str; 6] = [
     "_success",

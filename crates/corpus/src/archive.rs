@@ -1,0 +1,223 @@
+//! Archives, read member by member: each member by its own name, format and compression, as a file
+//! of its own would be.
+//!
+//! Nothing is written to disk under the name of a member, so a name may hold anything. What is not
+//! read is counted, or is a record with a reason.
+
+mod bytes;
+mod names;
+mod tar;
+mod zip;
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use super::files::Source;
+use super::format::Format;
+use super::guarded::Guarded;
+use super::inputs::Reading;
+use super::internal_error::caught;
+use super::left_out::{LeftOut, ending};
+use super::origin::Origin;
+use super::records::{RecordError, Records};
+use super::side_files::is_side_file;
+use names::{Name, Names};
+
+/// Kind of an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Archive {
+    /// Read in order, from anywhere, packed or not.
+    Tar,
+    /// Read by the directory at its end, so never from a pipe.
+    Zip,
+}
+
+/// Known endings of names; [`Format::split_packing`] splits off that of a compression.
+const TAR: &str = ".tar";
+const ZIP: &str = ".zip";
+const PACKED_TARS: [&str; 4] = [".tgz", ".tzst", ".tbz2", ".tbz"];
+
+/// One after another, the members of an archive.
+trait Walk {
+    /// Returns the next member; `None` at the end. Nothing may be read after an error.
+    fn next(&mut self) -> io::Result<Option<Member>>;
+}
+
+struct Member {
+    name: Name,
+    holds: Holds,
+}
+
+enum Holds {
+    /// The bytes of a file. They can be read until the next member is asked for.
+    File(Box<dyn Read + Send>),
+    Folder,
+    /// Something without bytes of its own, by the word by which it is counted.
+    Nothing(&'static str),
+    /// A file that cannot be read, with the reason.
+    Unread(String),
+}
+
+impl Archive {
+    /// Returns the kind of archive that the ending of a file name implies.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase();
+        let (stem, _) = Format::split_packing(&name);
+        if stem.ends_with(TAR) || PACKED_TARS.iter().any(|ending| name.ends_with(ending)) {
+            Some(Self::Tar)
+        } else {
+            name.ends_with(ZIP).then_some(Self::Zip)
+        }
+    }
+
+    /// Returns all known endings of names, as shown to the user.
+    pub(super) fn suffixes() -> String {
+        format!("{TAR} {ZIP} {}", PACKED_TARS.join(" "))
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Tar => "a tar archive",
+            Self::Zip => "a ZIP archive",
+        }
+    }
+}
+
+/// The records of an archive.
+pub(super) struct Archived {
+    /// The archive itself.
+    origin: Arc<Origin>,
+    /// `None` at the end, or after an error.
+    walk: Option<Box<dyn Walk>>,
+    /// Error of an archive that could not be opened.
+    failure: Option<String>,
+    /// Format of all members, if given by the user.
+    given: Option<Format>,
+    current: Option<(Arc<Origin>, Guarded)>,
+    names: Names,
+    /// True once a member gave a record.
+    has_any: bool,
+    left_out: LeftOut,
+}
+
+impl Archived {
+    /// Opens a source that is an archive.
+    pub(super) fn open(kind: Archive, source: Source, reading: &Reading) -> Self {
+        let (origin, given) = (Arc::new(source.origin()), source.given());
+        let opened = caught(|| -> io::Result<Box<dyn Walk>> {
+            Ok(match kind {
+                Archive::Tar => Box::new(tar::Tar::new(reading.unpacked_archive(source)?)),
+                Archive::Zip => Box::new(zip::Zip::open(source.location(), &reading.n_bytes_read)?),
+            })
+        });
+        let opened = opened.and_then(|opened| opened.map_err(|error| error.to_string()));
+        Self::new(origin, given, opened)
+    }
+
+    /// Reads a tar archive from its unpacked bytes.
+    pub(super) fn tar(origin: Arc<Origin>, given: Option<Format>, content: Box<dyn Read + Send>) -> Self {
+        Self::new(origin, given, Ok(Box::new(tar::Tar::new(content))))
+    }
+
+    fn new(origin: Arc<Origin>, given: Option<Format>, opened: Result<Box<dyn Walk>, String>) -> Self {
+        let (walk, failure) = opened.map_or_else(|why| (None, Some(why)), |walk| (Some(walk), None));
+        let (names, left_out) = (Names::default(), LeftOut::default());
+        Self { origin, walk, failure, given, current: None, names, has_any: false, left_out }
+    }
+
+    /// Returns the next records of a member, with its origin; `None` at the end.
+    pub(super) fn next_records(&mut self, reading: &Reading) -> Option<(Arc<Origin>, Records)> {
+        loop {
+            if let Some((origin, reader)) = &mut self.current {
+                if let Some(records) = reader.next_records() {
+                    return Some((Arc::clone(origin), records));
+                }
+                self.current = None;
+            }
+            if let Some(why) = self.failure.take() {
+                return Some(self.broken(why));
+            }
+            let next = caught(|| self.walk.as_mut().map_or(Ok(None), |walk| walk.next()));
+            match next.unwrap_or_else(|why| Err(io::Error::other(why))) {
+                Ok(Some(member)) => {
+                    if let Some(records) = self.begin(member, reading) {
+                        return Some(records);
+                    }
+                }
+                Ok(None) if self.walk.take().is_none() || self.has_any => return None,
+                Ok(None) => return Some(self.broken(nothing_in(&self.left_out))),
+                Err(error) => return Some(self.broken(error.to_string())),
+            }
+        }
+    }
+
+    /// Begins a member; returns the record in its place if it is not read.
+    fn begin(&mut self, Member { name, holds }: Member, reading: &Reading) -> Option<(Arc<Origin>, Records)> {
+        let content = match holds {
+            Holds::Folder => return None,
+            _ if is_side_file(&name.shown) || is_hidden(&name.shown) => {
+                return Some(self.left_out(LeftOut::SIDE_FILES));
+            }
+            Holds::Nothing(what) => return Some(self.left_out(what)),
+            Holds::Unread(why) => return Some(self.refused(&name, why)),
+            Holds::File(content) => content,
+        };
+        if Archive::of(&name.shown).is_some() {
+            let why = "an archive in an archive is not read; unpack the outer one, and name its folder";
+            return Some(self.refused(&name, why.to_owned()));
+        }
+        let Some(format) = self.given.or_else(|| Format::of(&name.shown)) else {
+            return Some(self.left_out(&ending(&name.shown)));
+        };
+        if !self.names.is_new(&name) {
+            let why = "another member of this name came before, and ids may be made of names; unpack the archive, and \
+                       name its folder";
+            return Some(self.refused(&name, why.to_owned()));
+        }
+        self.has_any = true;
+        let origin = Arc::new(self.origin.member(&name.shown));
+        let opened = caught(|| reading.member(format, &origin, content).map_err(|error| error.to_string()));
+        match opened.and_then(|opened| opened) {
+            Ok(reader) => {
+                self.current = Some((origin, Guarded::new(reader)));
+                None
+            }
+            Err(why) => Some(self.refused(&name, why)),
+        }
+    }
+
+    /// Counts a member that is not read, by its ending or the word in the place of one.
+    fn left_out(&mut self, ending: &str) -> (Arc<Origin>, Records) {
+        self.left_out.add_kind(ending);
+        (Arc::clone(&self.origin), Records::left_out(ending))
+    }
+
+    /// Returns a record with the reason in the place of a member.
+    fn refused(&mut self, name: &Name, why: String) -> (Arc<Origin>, Records) {
+        self.has_any = true;
+        let origin = Arc::new(self.origin.member(&name.shown));
+        (origin, Records::broken(1, RecordError::Damaged(why)))
+    }
+
+    /// Returns a record with the reason why the rest is not read.
+    fn broken(&mut self, why: String) -> (Arc<Origin>, Records) {
+        self.walk = None;
+        (Arc::clone(&self.origin), Records::broken(1, RecordError::Broken(why)))
+    }
+}
+
+fn is_hidden(name: &str) -> bool {
+    name.split('/').any(|step| step.starts_with('.') && step != "." && step != "..")
+}
+
+fn nothing_in(left_out: &LeftOut) -> String {
+    let beside = if left_out.is_empty() { String::new() } else { format!("; it has {left_out}") };
+    format!(
+        "no member of the archive has a name that ends in one of {} (and .gz .zst .bz2){beside}; say with --format what \
+         all members are",
+        Format::suffixes(),
+    )
+}
+
+#[cfg(test)]
+mod tests;
