@@ -32,8 +32,38 @@ const PACKED_ZIP: Content = Content::Foreign("a ZIP archive that was packed once
 const ARC: Content = Content::Foreign("ARC");
 const BINARY: Content = Content::Foreign("binary, or UTF-16 without a byte order mark");
 
+const FEATHER: &str = "Feather of the first version";
+
+/// Tables that are not read, by their names, with the endings and the commands that convert them.
+const CONVERTED: [(&str, &str, &str); 3] = [
+    (
+        "ORC",
+        ".orc",
+        "python3 -c 'import pyarrow.orc as o, pyarrow.parquet as p; p.write_table(o.read_table(\"a.orc\"), \"a.parquet\")'",
+    ),
+    (
+        "Avro",
+        ".avro",
+        "duckdb -c \"INSTALL avro; LOAD avro; COPY (FROM read_avro('a.avro')) TO 'a.parquet'\"",
+    ),
+    (
+        FEATHER,
+        "",
+        "python3 -c 'import pyarrow.feather as f; f.write_feather(f.read_table(\"a.feather\"), \"b.feather\")'",
+    ),
+];
+
+/// Returns the name of a kind of table that is not read, and the command that converts it, by the
+/// ending of a file name.
+pub(super) fn conversion(name: &str) -> Option<(&'static str, &'static str)> {
+    let name = name.to_ascii_lowercase();
+    let (stem, _) = Format::split_packing(&name);
+    let found = CONVERTED.iter().find(|(_, ending, _)| !ending.is_empty() && stem.ends_with(ending));
+    found.map(|(what, _, command)| (*what, *command))
+}
+
 /// Beginnings of content that is not text: a control character is in each of them, or follows.
-const BINARY_MAGICS: [(&[u8], &str); 16] = [
+const BINARY_MAGICS: [(&[u8], &str); 15] = [
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Office file, as .doc .xls .ppt are"),
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -46,8 +76,7 @@ const BINARY_MAGICS: [(&[u8], &str); 16] = [
     (b"\xff\x06\x00\x00sNaPpY", "packed with Snappy"),
     (b"ORC", "ORC"),
     (b"Obj\x01", "Avro"),
-    (b"ARROW1", "Arrow"),
-    (b"FEA1", "Feather"),
+    (b"FEA1", FEATHER),
     (b"SQLite format 3\x00", "an SQLite database"),
     (b"\x7fELF", "a program"),
 ];
@@ -80,6 +109,8 @@ impl Content {
             foreign(&TEXT_MAGICS)
         } else if head.starts_with(b"PAR1") {
             Some(Self::Known(Format::Parquet))
+        } else if head.starts_with(b"ARROW1\0\0") || is_arrow_stream(head) {
+            Some(Self::Known(Format::Arrow))
         } else if compression::is_packed(head) {
             Some(PACKED_TWICE)
         } else if head.get(TAR_MAGIC_AT..).is_some_and(|rest| rest.starts_with(TAR_MAGIC)) {
@@ -89,6 +120,11 @@ impl Content {
         } else {
             foreign(&BINARY_MAGICS).or_else(|| foreign(&TEXT_MAGICS))
         }
+    }
+
+    /// Returns the content that the ending of a file name implies, if it is not read.
+    pub(super) fn of_ending(name: &str) -> Option<Self> {
+        conversion(name).map(|(what, _)| Self::Foreign(what))
     }
 
     /// Detects the content of a whole stored file. `None` if the file begins like nothing special,
@@ -109,7 +145,8 @@ impl Content {
 
     /// Returns the reason why the content cannot be read as `format`, if it is something else.
     pub(super) fn complaint(self, format: Format) -> Option<String> {
-        let reads_any_encoding = matches!(format, Format::Text | Format::Html | Format::Csv | Format::Tsv);
+        let reads_any_encoding =
+            matches!(format, Format::Jsonl | Format::Text | Format::Html | Format::Csv | Format::Tsv);
         match self {
             Self::Known(found) if found == format => None,
             // The source of a page is also a text.
@@ -145,16 +182,20 @@ impl fmt::Display for Content {
                 "is a ZIP archive, as .docx .xlsx .odt .epub are, which are not read; write what is in it as text or \
                  JSON Lines first; an archive of texts is read member by member where its name ends in .zip",
             ),
-            Self::Utf16 => f.write_str("is in UTF-16, which is read in texts and tables only"),
+            Self::Utf16 => f.write_str("is in UTF-16, which is read in JSON Lines, texts and tables only"),
             &PACKED_TWICE => f.write_str("is packed twice; unpack it once"),
             &PACKED_ZIP => f.write_str("is a ZIP archive that was packed once more; unpack it once"),
             &PACKED_PARQUET => {
                 f.write_str("is Parquet that was packed once more, and is read in parts; unpack it")
             }
             &ARC => f.write_str("is ARC, which is not read; `warcio recompress` makes WARC of it"),
-            Self::Foreign(what) => {
-                write!(f, "is {what}, and cannot be read; write what is in it as text or JSON Lines first")
-            }
+            Self::Foreign(what) => match CONVERTED.iter().find(|table| table.0 == *what) {
+                Some((.., command)) => write!(f, "is {what}, which is not read; this converts it: {command}"),
+                None => write!(
+                    f,
+                    "is {what}, and cannot be read; write what is in it as text or JSON Lines first"
+                ),
+            },
         }
     }
 }
@@ -163,6 +204,12 @@ impl fmt::Display for Content {
 fn is_line_of_json(head: &[u8]) -> bool {
     let member = head.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
     member.is_some_and(|member| member.starts_with(b"\"")) && head.contains(&b'\n')
+}
+
+/// Returns true for the length of a header of Arrow, a multiple of eight below a MiB, behind the
+/// mark before it.
+fn is_arrow_stream(head: &[u8]) -> bool {
+    matches!(head, [0xff, 0xff, 0xff, 0xff, low, _, 0..16, 0, ..] if low % 8 == 0)
 }
 
 /// Returns true for a version followed by a header, since the version alone may begin a text.
@@ -203,6 +250,7 @@ pub(super) fn foreign(bytes: &[u8]) -> Option<&'static str> {
         PACKED_TWICE => Some("packed"),
         Content::Foreign(what) => Some(what),
         Content::Known(Format::Parquet) => Some("Parquet"),
+        Content::Known(Format::Arrow) => Some("Arrow"),
         Content::Archive(archive) => Some(archive.name()),
         Content::Known(_) | Content::Utf16 => None,
     }
@@ -314,6 +362,9 @@ mod tests {
             (b"filedesc://t.arc is how it begins\n", None),
             (b"PAR1\x15\x04", Some(Content::Known(Format::Parquet))),
             (b"PAR1,PAR2,PAR3\n", None),
+            (b"ARROW1\0\0\xff", Some(Content::Known(Format::Arrow))),
+            (b"\xff\xff\xff\xff\x78\x01\0\0\x10\0", Some(Content::Known(Format::Arrow))),
+            (b"\xff\xff\xff\xff\x79\x01\0\0\x10\0", None),
             (b"\xef\xbb\xbf\n<!DOCTYPE html>", Some(Content::Known(Format::Html))),
             (b"<HTML lang=en>", Some(Content::Known(Format::Html))),
             (b"<?xml version='1.0'?><html>", Some(Content::Known(Format::Html))),
@@ -372,7 +423,7 @@ mod tests {
         assert_eq!(read(WARC, Format::Warc).1, Ok(WARC.len()));
         assert!(read(b"<html>\n", Format::Csv).1.is_err() && read(b"<html>\n", Format::Text).1.is_ok());
         assert!(
-            read(b"\xff\xfea\0", Format::Jsonl).1.is_err() && read(b"\xff\xfea\0", Format::Html).1.is_ok()
+            read(b"\xff\xfea\0", Format::Warc).1.is_err() && read(b"\xff\xfea\0", Format::Html).1.is_ok()
         );
     }
 }

@@ -19,7 +19,7 @@ use super::location::Location;
 use super::options::InputOptions;
 use super::origin::Origin;
 use super::remote::{self, Remote, is_remote};
-use super::side_files::{is_card, is_side_file};
+use super::side_files::{is_card, is_side_file, is_state};
 use super::table_folders::{self, Log};
 use super::wildcards::{GLOB, GLOB_CHARACTERS};
 
@@ -206,6 +206,12 @@ impl Found {
             return self.add_file(path, base, By::Name);
         }
         let (n_before, left_out) = (self.listing.sources.len(), self.add_folder(path, path)?);
+        if self.listing.sources.len() == n_before && !left_out.is_empty() && left_out.is_side_files() {
+            bail!(
+                "the folder {} has nothing to read: by its log, or by their names, its files are no data: {left_out}",
+                path.display()
+            );
+        }
         ensure!(self.listing.sources.len() > n_before, nothing_known_in(&path.to_string_lossy(), &left_out));
         self.listing.left_out.merge(&left_out);
         Ok(())
@@ -268,6 +274,7 @@ impl Found {
     /// why the file cannot be read.
     fn judge(name: &str, said: Option<Holds>, content: Option<Content>) -> Result<Option<Holds>, String> {
         match (said, content) {
+            (None, None) => Content::of_ending(name).map_or(Ok(None), |content| Err(content.to_string())),
             (said, None) => Ok(said),
             (_, Some(Content::Archive(Archive::Tar))) if Holds::of(name).is_none() => {
                 Ok(Some(Holds::Members(Archive::Tar)))
@@ -352,7 +359,7 @@ impl Found {
             if entry.file_type().is_dir() {
                 ensure!(
                     entry.depth() == 0 || table_folders::listed(path)?.is_none(),
-                    "the folder {} holds a Delta table, {}; name that itself",
+                    "the folder {} holds a table with a log, {}; name that itself",
                     folder.display(),
                     path.display()
                 );
@@ -361,6 +368,7 @@ impl Found {
             let below = path.strip_prefix(folder).unwrap_or(path).to_string_lossy();
             if is_side_file(&below)
                 || log.as_mut().is_some_and(|log| !log.takes(path))
+                || is_state(path)
                 || (entry.depth() == 1 && is_card(path))
             {
                 left_out.add_side_file();
@@ -410,7 +418,10 @@ impl Found {
                 left_out.n() > n_left_out_before,
                 "there is no file {pattern}, and as a glob it matches nothing; look at it with ls"
             );
-            bail!("nothing that {pattern} matches can be read: {left_out}; {WHAT_TO_DO}");
+            bail!(
+                "nothing that {pattern} matches can be read: {left_out}; {WHAT_TO_DO}{}",
+                left_out.advice()
+            );
         }
         Ok(())
     }
@@ -448,7 +459,7 @@ fn nothing_known_in(folder: &str, left_out: &LeftOut) -> String {
 
 /// Formats the files found instead.
 fn beside(left_out: &LeftOut) -> String {
-    if left_out.is_empty() { String::new() } else { format!("; it has {left_out}") }
+    if left_out.is_empty() { String::new() } else { format!("; it has {left_out}{}", left_out.advice()) }
 }
 
 fn is_stdin(path: &Path) -> bool {

@@ -7,13 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::vec;
 
+use encoding_rs::UTF_8;
+
 use super::archive::Archived;
+use super::arrow::Arrow;
 use super::budget::Meter;
 use super::columns::Columns;
 use super::compression::{self, Counted, READ_BUFFER_BYTES};
 use super::content;
-use super::csv::TableOptions;
-use super::csv::{self, Csv};
+use super::csv::transcoded::{Transcoded, is_utf_16};
+use super::csv::{self, Csv, TableOptions};
 use super::error::Error;
 use super::files::{self, Source};
 use super::format::Format;
@@ -297,13 +300,18 @@ impl Reading {
         is_stdin: bool,
     ) -> io::Result<Box<dyn RecordReader>> {
         let Self { columns, whole_rows, record_bytes_max, tables, .. } = self;
-        let record_bytes_max = *record_bytes_max;
+        let (record_bytes_max, encoding) = (*record_bytes_max, tables.encoding.map(|encoding| encoding.0));
         let mut content = BufReader::with_capacity(READ_BUFFER_BYTES, content);
         Ok(match format {
-            Format::Jsonl => match are_documents(content.fill_buf()?) {
-                true => Box::new(Documents::new(content, record_bytes_max)),
-                false => Box::new(Lines::new(content, record_bytes_max).with_stdin(is_stdin)),
-            },
+            // What is in UTF-8, as most are, is handed on as it comes.
+            Format::Jsonl
+                if encoding.is_some_and(|given| given != UTF_8) || is_utf_16(content.fill_buf()?) =>
+            {
+                let content = Transcoded::new(content, encoding);
+                let content = BufReader::with_capacity(READ_BUFFER_BYTES, content);
+                json(content, record_bytes_max, is_stdin)?
+            }
+            Format::Jsonl => json(content, record_bytes_max, is_stdin)?,
             Format::Csv | Format::Tsv => {
                 let csv::Opened { content, dialect, unusual } = csv::open(content, format, *tables);
                 if let Some(unusual) = unusual {
@@ -312,12 +320,27 @@ impl Reading {
                 let csv = Csv::new(content, dialect, columns.clone(), record_bytes_max);
                 Box::new(csv.with_whole_rows(whole_rows))
             }
+            Format::Arrow => Box::new(Arrow::new(content, columns, record_bytes_max)),
             Format::Parquet => return Err(io::Error::other("Parquet is read in parts")),
-            Format::Text => Box::new(WholeFile::new(content, Form::Text, record_bytes_max)),
+            Format::Text => {
+                Box::new(WholeFile::new(content, Form::Text, record_bytes_max).with_encoding(encoding))
+            }
             Format::Html => Box::new(WholeFile::new(content, Form::Html, record_bytes_max)),
             Format::Warc => Box::new(Warc::new(content, record_bytes_max)),
         })
     }
+}
+
+/// Returns the reader of JSON Lines, or of other JSON.
+fn json(
+    mut content: BufReader<impl Read + 'static>,
+    record_bytes_max: usize,
+    is_stdin: bool,
+) -> io::Result<Box<dyn RecordReader>> {
+    Ok(match are_documents(content.fill_buf()?) {
+        true => Box::new(Documents::new(content, record_bytes_max)),
+        false => Box::new(Lines::new(content, record_bytes_max).with_stdin(is_stdin)),
+    })
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::Format;
+use super::content::conversion;
 use super::numbers::Grouped;
 
 /// Maximum number of distinct endings; the rest count as one.
@@ -81,6 +82,13 @@ impl LeftOut {
         let is_new = !self.0.contains_key(ending);
         let ending = if is_new && self.0.len() >= ENDINGS_MAX { OTHERS } else { ending };
         *self.0.entry(ending.to_owned()).or_default() += n;
+    }
+
+    /// Formats the commands that convert files of these endings, each after a semicolon; empty if
+    /// none is known.
+    pub fn advice(&self) -> String {
+        let converted = self.0.keys().filter_map(|ending| conversion(ending));
+        converted.map(|(what, command)| format!("; this converts {what}: {command}")).collect()
     }
 
     /// Formats the endings with their numbers on one line.

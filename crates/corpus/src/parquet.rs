@@ -26,11 +26,16 @@ use super::reader::RecordReader;
 use super::records::{Form, RecordError, Records};
 use super::there::listed;
 use super::whole_rows::WholeRows;
-use column::{Column, Value, Values};
+use column::{Column, Values};
 
 pub use copy::{Target, copy, write_nulls};
 use file::open_parts;
 pub use file::{ParquetFile, open_parquet};
+
+pub(super) use column::{Value, push_row};
+pub(super) use decimal::Decimal;
+pub(super) use nested::joined;
+pub(super) use unit::Unit;
 
 /// Number of rows read at a time: few, since their texts may be long.
 pub const ROWS_AT_A_TIME: usize = 64;
@@ -126,19 +131,7 @@ impl Parquet {
         for i in 0..n_rows {
             let number = group.rows.start;
             group.rows.start += 1;
-            let texts = columns.iter().map(|values| values[i].n_bytes());
-            if texts.sum::<usize>() > self.record_bytes_max {
-                records.push_error(number, RecordError::TooLong(self.record_bytes_max));
-                continue;
-            }
-            for values in &columns {
-                match &values[i] {
-                    Value::Text(text) => records.push_text_cell(text.data()),
-                    Value::Bytes(bytes) => records.push_bytes_cell(bytes.data()),
-                    Value::Cell(cell) => records.push_cell(*cell),
-                }
-            }
-            records.push(number);
+            push_row(columns.iter().map(|values| &values[i]), number, self.record_bytes_max, records);
         }
         Ok(())
     }

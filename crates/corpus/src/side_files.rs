@@ -54,6 +54,13 @@ pub(super) fn is_card(path: &Path) -> bool {
         && has_card_keys(&String::from_utf8_lossy(&head))
 }
 
+/// Returns true for the state of a data set that the library `datasets` saved, by the description
+/// beside it.
+pub(super) fn is_state(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "state.json")
+        && path.with_file_name("dataset_info.json").is_file()
+}
+
 fn has_card_keys(text: &str) -> bool {
     let mut lines = text.lines();
     let is_key = |line: &str| {

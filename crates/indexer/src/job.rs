@@ -339,7 +339,7 @@ impl Job {
 fn reason(left_out: &LeftOut, side_files: &str) -> String {
     match left_out.is_side_files() {
         true => side_files.to_owned(),
-        false => format!("whose names do not say a known format; {WHAT_TO_DO}"),
+        false => format!("whose names do not say a known format; {WHAT_TO_DO}{}", left_out.advice()),
     }
 }
 

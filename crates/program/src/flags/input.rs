@@ -135,7 +135,8 @@ struct TableArgs {
     /// read. Backslashes escape quotes where the first rows do not fit otherwise.
     #[arg(long, value_name = "CHAR", env = "PIGEONHOLE_QUOTE")]
     quote: Option<Quote>,
-    /// Encoding of CSV and TSV, as gb18030 or windows-1252 [default: told by the bytes]
+    /// Encoding of CSV, TSV, JSON Lines and texts, as gb18030 or windows-1252 [default: told by the
+    /// bytes; JSON Lines are in UTF-8, or begin with a byte order mark]
     #[arg(long, value_name = "NAME", env = "PIGEONHOLE_ENCODING")]
     encoding: Option<TextEncoding>,
 }
@@ -235,6 +236,7 @@ fn format() -> impl TypedValueParser<Value = Format> {
             Format::Csv => "Comma-separated values; the first row names the fields",
             Format::Tsv => "Tab-separated values",
             Format::Parquet => "Parquet, from files only",
+            Format::Arrow => "Arrow: its stream, and its file, which is Feather",
             Format::Text => {
                 "A file is a document: its path is the id, all of it the text, in any usual encoding"
             }
