@@ -220,4 +220,4 @@ fn nothing_in(left_out: &LeftOut) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

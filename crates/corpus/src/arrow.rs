@@ -15,7 +15,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
 use arrow_ipc::{DictionaryBatch, Endianness, MessageHeader};
-use arrow_schema::SchemaRef;
+use arrow_schema::{ArrowError, SchemaRef};
 
 use super::columns::Columns;
 use super::field_path::FieldPath;
@@ -102,7 +102,7 @@ impl<R: Read> Arrow<R> {
                     let read = check_lengths(batch, &body).and_then(|()| {
                         let (schema, projection) = (Arc::clone(&table.schema), Some(&table.projection[..]));
                         let dictionaries = &table.dictionaries;
-                        let read = caught(|| {
+                        let read = guarded(|| {
                             read_record_batch(
                                 &body,
                                 batch,
@@ -112,7 +112,7 @@ impl<R: Read> Arrow<R> {
                                 &header.version(),
                             )
                         });
-                        let content = read?.map_err(|error| error.to_string())?;
+                        let content = read?;
                         if !table.projection.is_empty() && content.num_rows() != n_rows {
                             return Err("its columns have other lengths than it says".to_owned());
                         }
@@ -139,8 +139,8 @@ impl Table {
         if schema.endianness() != Endianness::Little {
             return Err(broken("its numbers are big-endian, and it is not read"));
         }
-        let read = caught(|| arrow_ipc::convert::try_fb_to_schema(schema)).map_err(io::Error::other)?;
-        let schema = read.map_err(|error| broken(&format!("its schema cannot be read: {error}")))?;
+        let read = guarded(|| arrow_ipc::convert::try_fb_to_schema(schema));
+        let schema = read.map_err(|why| broken(&format!("its schema cannot be read: {why}")))?;
         let columns: Vec<Column> = paths.iter().map(|path| Column::find(path, schema.fields())).collect();
         let mut projection: Vec<usize> = columns.iter().filter_map(Column::place).collect();
         projection.sort_unstable();
@@ -156,8 +156,7 @@ impl Table {
         version: arrow_ipc::MetadataVersion,
     ) -> Result<(), String> {
         let (schema, dictionaries) = (&self.schema, &mut self.dictionaries);
-        let read = caught(|| read_dictionary(body, dictionary, schema, dictionaries, &version));
-        read?.map_err(|error| error.to_string())
+        guarded(|| read_dictionary(body, dictionary, schema, dictionaries, &version))
     }
 }
 
@@ -194,6 +193,15 @@ impl<R: Read> RecordReader for Arrow<R> {
                 }
             }
         }
+    }
+}
+
+/// Runs `work` of the library, which is not written for damage: a panic in it is an error like any
+/// other. The error is the reason shown to the user.
+fn guarded<T>(work: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, String> {
+    match caught(work) {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(_) => Err("the reader of Arrow broke off".to_owned()),
     }
 }
 

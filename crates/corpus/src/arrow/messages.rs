@@ -10,6 +10,8 @@ use super::broken;
 const FILE_MAGIC: [u8; 4] = *b"ARRO";
 const FILE_MAGIC_REST: [u8; 4] = *b"W1\0\0";
 
+const PADDING_WORDS_MAX: usize = 16;
+
 /// Stands before the length of a header. Programs before 2019 write the length alone.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
@@ -56,7 +58,13 @@ impl<R: Read> Messages<R> {
             if self.word()? != FILE_MAGIC_REST {
                 return Err(broken("its beginning is damaged"));
             }
-            word = self.word()?;
+            // Some programs begin with a whole block.
+            for _ in 0..PADDING_WORDS_MAX {
+                word = self.word()?;
+                if word != [0; 4] {
+                    break;
+                }
+            }
         }
         if word == CONTINUATION {
             word = self.word()?;
@@ -101,6 +109,13 @@ impl<R: Read> Messages<R> {
 /// memory is taken.
 pub(super) fn check_lengths(batch: RecordBatch<'_>, body: &[u8]) -> Result<(), String> {
     let mut n_bytes = body.len() as u64;
+    for buffer in batch.buffers().into_iter().flatten() {
+        let (start, len) = (u64::try_from(buffer.offset()), u64::try_from(buffer.length()));
+        let end = start.ok().zip(len.ok()).and_then(|(start, len)| start.checked_add(len));
+        if end.is_none_or(|end| end > n_bytes) {
+            return Err("it says that its values lie beyond its bytes".to_owned());
+        }
+    }
     if let Some(compression) = batch.compression() {
         for buffer in batch.buffers().into_iter().flatten() {
             let start = usize::try_from(buffer.offset()).ok();
