@@ -1,8 +1,8 @@
 //! Archives, read member by member: each member by its own name, format and compression, as a file
 //! of its own would be.
 //!
-//! Nothing is written to disk under the name of a member, so a name may hold anything. What is not
-//! read is counted, or is a record with a reason.
+//! Nothing is written to disk under the name of a member, so a name may hold anything. A member
+//! that is not read is counted, or is a record with a reason.
 
 mod bytes;
 mod names;
@@ -15,10 +15,10 @@ use std::sync::Arc;
 use super::files::Source;
 use super::format::Format;
 use super::guarded::Guarded;
-use super::inputs::Reading;
 use super::internal_error::caught;
 use super::left_out::{LeftOut, ending};
 use super::origin::Origin;
+use super::reading::Reading;
 use super::records::{RecordError, Records};
 use super::side_files::is_side_file;
 use names::{Name, Names};

@@ -2,7 +2,7 @@
 //! another, and only the requested columns.
 //!
 //! A file is a stream between two marks, and is read as one: from its beginning, so also from a
-//! pipe. What a header says of lengths is believed only as far as bytes follow.
+//! pipe. The lengths in a header are believed only as far as bytes follow.
 
 mod column;
 mod messages;
@@ -39,7 +39,7 @@ pub(super) struct Arrow<R> {
     ended: bool,
 }
 
-/// What the first message says of the rest.
+/// The schema in the first message, and all that is needed to read the rest.
 struct Table {
     schema: SchemaRef,
     columns: Vec<Column>,

@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use super::Format;
 use super::archive::Archive;
 use super::compression;
+use super::conversions::{FEATHER, command, conversion};
 
 /// Number of bytes examined at the beginning of a file.
 const HEAD_BYTES: usize = 1024;
@@ -31,36 +32,6 @@ const PACKED_PARQUET: Content = Content::Foreign("Parquet that was packed once m
 const PACKED_ZIP: Content = Content::Foreign("a ZIP archive that was packed once more");
 const ARC: Content = Content::Foreign("ARC");
 const BINARY: Content = Content::Foreign("binary, or UTF-16 without a byte order mark");
-
-const FEATHER: &str = "Feather of the first version";
-
-/// Tables that are not read, by their names, with the endings and the commands that convert them.
-const CONVERTED: [(&str, &str, &str); 3] = [
-    (
-        "ORC",
-        ".orc",
-        "python3 -c 'import pyarrow.orc as o, pyarrow.parquet as p; p.write_table(o.read_table(\"a.orc\"), \"a.parquet\")'",
-    ),
-    (
-        "Avro",
-        ".avro",
-        "duckdb -c \"INSTALL avro; LOAD avro; COPY (FROM read_avro('a.avro')) TO 'a.parquet'\"",
-    ),
-    (
-        FEATHER,
-        "",
-        "python3 -c 'import pyarrow.feather as f; f.write_feather(f.read_table(\"a.feather\"), \"b.feather\")'",
-    ),
-];
-
-/// Returns the name of a kind of table that is not read, and the command that converts it, by the
-/// ending of a file name.
-pub(super) fn conversion(name: &str) -> Option<(&'static str, &'static str)> {
-    let name = name.to_ascii_lowercase();
-    let (stem, _) = Format::split_packing(&name);
-    let found = CONVERTED.iter().find(|(_, ending, _)| !ending.is_empty() && stem.ends_with(ending));
-    found.map(|(what, _, command)| (*what, *command))
-}
 
 /// Beginnings of content that is not text: a control character is in each of them, or follows.
 const BINARY_MAGICS: [(&[u8], &str); 15] = [
@@ -189,8 +160,8 @@ impl fmt::Display for Content {
                 f.write_str("is Parquet that was packed once more, and is read in parts; unpack it")
             }
             &ARC => f.write_str("is ARC, which is not read; `warcio recompress` makes WARC of it"),
-            Self::Foreign(what) => match CONVERTED.iter().find(|table| table.0 == *what) {
-                Some((.., command)) => write!(f, "is {what}, which is not read; this converts it: {command}"),
+            Self::Foreign(what) => match command(what) {
+                Some(command) => write!(f, "is {what}, which is not read; this converts it: {command}"),
                 None => write!(
                     f,
                     "is {what}, and cannot be read; write what is in it as text or JSON Lines first"

@@ -14,6 +14,7 @@ use walkdir::WalkDir;
 use super::archive::Archive;
 use super::content::Content;
 use super::format::Format;
+use super::holds::{Holds, judge, known_endings, said};
 use super::left_out::LeftOut;
 use super::location::Location;
 use super::options::InputOptions;
@@ -34,39 +35,6 @@ pub(super) struct Source {
     /// An input that can be opened only once, such as standard input or a pipe. Files are opened
     /// when their turn comes: there may be more of them than a process may have open.
     pub(super) opened: Option<Box<dyn Read + Send>>,
-}
-
-/// Content of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Holds {
-    Records(Format),
-    Members(Archive),
-}
-
-impl Holds {
-    /// Returns the content that the ending of a file name implies.
-    fn of(name: &str) -> Option<Self> {
-        Archive::of(name).map(Self::Members).or_else(|| Format::of(name).map(Self::Records))
-    }
-}
-
-/// Returns what a file holds by its name, or by the format given for all files.
-fn said(given: Option<Format>, name: &str) -> Option<Holds> {
-    let archive = Archive::of(name).map(Holds::Members);
-    archive.or(given.map(Holds::Records)).or_else(|| Holds::of(name))
-}
-
-/// Returns true if a file of this name is read where no format is given: its ending implies a
-/// format or an archive.
-#[must_use]
-pub fn has_known_ending(name: &str) -> bool {
-    Holds::of(name).is_some()
-}
-
-/// Returns the endings of the names of such files, as shown to the user.
-#[must_use]
-pub fn known_endings() -> String {
-    format!("{} {}", Format::suffixes(), Archive::suffixes())
 }
 
 impl Source {
@@ -230,7 +198,7 @@ impl Found {
             if metadata.is_file() {
                 if by == By::Name || (by == By::Glob && said.is_none()) {
                     let content = Content::look(file, said.is_some());
-                    match Self::judge(&name, said, content) {
+                    match judge(&name, said, content) {
                         Ok(judged) => holds = judged,
                         Err(_) if by == By::Glob => {
                             self.listing.left_out.add(&name);
@@ -270,24 +238,6 @@ impl Found {
         Ok(())
     }
 
-    /// Returns what a file holds, from what was said and the content found; the error is the reason
-    /// why the file cannot be read.
-    fn judge(name: &str, said: Option<Holds>, content: Option<Content>) -> Result<Option<Holds>, String> {
-        match (said, content) {
-            (None, None) => Content::of_ending(name).map_or(Ok(None), |content| Err(content.to_string())),
-            (said, None) => Ok(said),
-            (_, Some(Content::Archive(Archive::Tar))) if Holds::of(name).is_none() => {
-                Ok(Some(Holds::Members(Archive::Tar)))
-            }
-            (None, Some(Content::Known(format))) => Ok(Some(Holds::Records(format))),
-            (None, Some(content)) => Err(content.to_string()),
-            (Some(Holds::Records(format)), Some(content)) => content.complaint(format).map_or(Ok(said), Err),
-            (Some(Holds::Members(archive)), Some(content)) => {
-                content.complaint_of_archive(archive).map_or(Ok(said), Err)
-            }
-        }
-    }
-
     /// Adds the files at an address, by the rules for local files. An argument may be a glob, and
     /// its records are known by the last step of the path; records of a list are known by the full
     /// address.
@@ -320,7 +270,7 @@ impl Found {
             remote::Found::File(object) => {
                 if said(given, object.name()).is_none() {
                     let content = Content::look(object.open_head(), false);
-                    let judged = Self::judge(object.name(), None, content);
+                    let judged = judge(object.name(), None, content);
                     by_content = judged.map_err(|why| anyhow!("{} {why}", object.name()))?;
                 }
                 let last = object.name().rfind('/').map_or(0, |slash| slash + 1);

@@ -1,40 +1,27 @@
 //! The inputs of a run: opened, and read portion by portion.
 
-use std::io::{self, BufRead, BufReader, Read};
 use std::iter::Enumerate;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::vec;
 
-use encoding_rs::UTF_8;
-
 use super::archive::Archived;
-use super::arrow::Arrow;
-use super::budget::Meter;
 use super::columns::Columns;
-use super::compression::{self, Counted, READ_BUFFER_BYTES};
-use super::content;
-use super::csv::transcoded::{Transcoded, is_utf_16};
-use super::csv::{self, Csv, TableOptions};
+use super::csv::TableOptions;
 use super::error::Error;
 use super::files::{self, Source};
 use super::format::Format;
 use super::guarded::Guarded;
 use super::header::Header;
 use super::internal_error::caught;
-use super::json::documents::{Documents, are_documents};
 use super::left_out::LeftOut;
-use super::lines::Lines;
-use super::location::{Location, Parts};
+use super::location::Location;
 use super::notes::Notes;
 use super::options::InputOptions;
 use super::origin::Origin;
-use super::parquet::Parquet;
-use super::reader::RecordReader;
-use super::records::{Chunk, Form, Position, RecordError, Records};
-use super::text::WholeFile;
-use super::warc::Warc;
+use super::reading::{Opened, Reading};
+use super::records::{Chunk, Position, RecordError, Records};
 use super::whole_rows::WholeRows;
 
 /// The inputs of a run, all of which could be opened.
@@ -139,16 +126,6 @@ pub struct Chunks {
     current: Option<Current>,
 }
 
-/// Way in which sources are read.
-pub(super) struct Reading {
-    columns: Columns,
-    whole_rows: WholeRows,
-    pub(super) n_bytes_read: Arc<AtomicU64>,
-    notes: Notes,
-    record_bytes_max: usize,
-    tables: TableOptions,
-}
-
 /// The source being read.
 struct Current {
     n_file: usize,
@@ -164,13 +141,6 @@ enum Reader {
     Members(Box<Archived>),
     /// A source that could not be opened, with the reason; `None` once reported.
     Unopened(Arc<Origin>, Option<String>),
-}
-
-/// Content of a source, opened.
-enum Opened {
-    Records(Box<dyn RecordReader>),
-    /// A tar archive, where it can only be told by its content.
-    Tar(Box<dyn Read + Send>),
 }
 
 impl Iterator for Chunks {
@@ -237,110 +207,6 @@ impl Current {
         let n_skipped = self.n_taken.saturating_sub(n_before).min(records.len() as u64) as usize;
         Chunk { origin, n_file: self.n_file, n_before, n_skipped, records }
     }
-}
-
-impl Reading {
-    fn open(&self, source: Source) -> io::Result<Opened> {
-        let format = source.format().unwrap_or(Format::Jsonl);
-        if format == Format::Parquet {
-            let parts = source.location().open_parts()?;
-            let parquet = self.parquet(parts, &self.n_bytes_read);
-            // The actual content says more than the absence of the expected one.
-            let parquet = parquet.map_err(|error| match source.complaint() {
-                Some(complaint) => io::Error::other(format!("the file {complaint}")),
-                None => error,
-            });
-            return parquet.map(Opened::Records);
-        }
-        let (name, is_stdin, is_once) = (source.origin(), source.is_stdin(), source.opened.is_some());
-        let meter = Meter::start();
-        let raw = Counted::new(source.open()?, &self.n_bytes_read);
-        let mut content = content::unpacked(meter.of(raw), format)?;
-        if is_once && content.is_tar() {
-            return Ok(Opened::Tar(Box::new(meter.of(content))));
-        }
-        Ok(Opened::Records(self.records(format, &name, meter.of(content), is_stdin)?))
-    }
-
-    /// Opens a tar archive, packed or not.
-    pub(super) fn unpacked_archive(&self, source: Source) -> io::Result<Box<dyn Read + Send>> {
-        let meter = Meter::start();
-        let raw = meter.of(Counted::new(source.open()?, &self.n_bytes_read));
-        Ok(Box::new(meter.of(compression::open(raw)?.content)))
-    }
-
-    /// Opens a file in an archive.
-    pub(super) fn member(
-        &self,
-        format: Format,
-        origin: &Origin,
-        content: Box<dyn Read + Send>,
-    ) -> io::Result<Box<dyn RecordReader>> {
-        if format == Format::Parquet {
-            let parts = Parts::spooled(content)?;
-            // Its bytes count as those of the archive.
-            return self.parquet(parts, &Arc::default());
-        }
-        let meter = Meter::start();
-        let content = content::unpacked(meter.of(content), format)?;
-        self.records(format, origin, meter.of(content), false)
-    }
-
-    fn parquet(&self, parts: Parts, n_bytes_read: &Arc<AtomicU64>) -> io::Result<Box<dyn RecordReader>> {
-        let parquet = Parquet::open(parts, &self.columns, n_bytes_read, self.record_bytes_max);
-        Ok(Box::new(parquet.map_err(io::Error::other)?.with_whole_rows(&self.whole_rows)))
-    }
-
-    /// Returns the reader of any format but Parquet.
-    fn records(
-        &self,
-        format: Format,
-        origin: &Origin,
-        content: impl Read + 'static,
-        is_stdin: bool,
-    ) -> io::Result<Box<dyn RecordReader>> {
-        let Self { columns, whole_rows, record_bytes_max, tables, .. } = self;
-        let (record_bytes_max, encoding) = (*record_bytes_max, tables.encoding.map(|encoding| encoding.0));
-        let mut content = BufReader::with_capacity(READ_BUFFER_BYTES, content);
-        Ok(match format {
-            // What is in UTF-8, as most are, is handed on as it comes.
-            Format::Jsonl
-                if encoding.is_some_and(|given| given != UTF_8) || is_utf_16(content.fill_buf()?) =>
-            {
-                let content = Transcoded::new(content, encoding);
-                let content = BufReader::with_capacity(READ_BUFFER_BYTES, content);
-                json(content, record_bytes_max, is_stdin)?
-            }
-            Format::Jsonl => json(content, record_bytes_max, is_stdin)?,
-            Format::Csv | Format::Tsv => {
-                let csv::Opened { content, dialect, unusual } = csv::open(content, format, *tables);
-                if let Some(unusual) = unusual {
-                    self.notes.add(origin.name(), format!("read as {unusual}"));
-                }
-                let csv = Csv::new(content, dialect, columns.clone(), record_bytes_max);
-                Box::new(csv.with_whole_rows(whole_rows))
-            }
-            Format::Arrow => Box::new(Arrow::new(content, columns, record_bytes_max)),
-            Format::Parquet => return Err(io::Error::other("Parquet is read in parts")),
-            Format::Text => {
-                Box::new(WholeFile::new(content, Form::Text, record_bytes_max).with_encoding(encoding))
-            }
-            Format::Html => Box::new(WholeFile::new(content, Form::Html, record_bytes_max)),
-            Format::Warc => Box::new(Warc::new(content, record_bytes_max)),
-        })
-    }
-}
-
-/// Returns the reader of JSON Lines, or of other JSON.
-fn json(
-    mut content: BufReader<impl Read + 'static>,
-    record_bytes_max: usize,
-    is_stdin: bool,
-) -> io::Result<Box<dyn RecordReader>> {
-    Ok(match are_documents(content.fill_buf()?) {
-        true => Box::new(Documents::new(content, record_bytes_max)),
-        false => Box::new(Lines::new(content, record_bytes_max).with_stdin(is_stdin)),
-    })
 }
 
 #[cfg(test)]

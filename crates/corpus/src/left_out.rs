@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::Format;
-use super::content::conversion;
+use super::conversions::conversion;
 use super::numbers::Grouped;
 
 /// Maximum number of distinct endings; the rest count as one.

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 /// Folders of Spark, Hadoop and their like without data, or with data that was never finished, and
-/// what macOS puts into archives.
+/// the one that macOS puts into archives.
 const FOLDERS: [&str; 7] = [
     "_temporary",
     "_delta_log",

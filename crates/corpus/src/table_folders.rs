@@ -135,8 +135,7 @@ fn delta_log(folder: &Path) -> anyhow::Result<Log> {
     Ok(files)
 }
 
-/// Replays the log of a stream of Spark: what a batch that was broken off wrote is in none of its
-/// files.
+/// Replays the log of a stream of Spark: the files of a batch that was broken off are not in it.
 fn spark_log(folder: &Path) -> anyhow::Result<Log> {
     let log = folder.join(SPARK_LOG);
     let (mut batches, mut compact) = (BTreeSet::new(), None);

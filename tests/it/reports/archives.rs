@@ -1,4 +1,4 @@
-//! Archives and tables of Arrow as inputs, and what is in them that is not read.
+//! Archives and tables of Arrow as inputs, with members that are not read.
 
 use std::fs;
 use std::path::Path;
@@ -89,7 +89,7 @@ fn archives_are_read_member_by_member() {
         fs::create_dir(folder.path().join("in")).unwrap();
         fs::write(folder.path().join("in").join(name), &content).unwrap();
         for (input, stem) in [(format!("in/{name}"), name), ("in".to_owned(), name)] {
-            let read = dedup(folder.path(), &input).expect(0);
+            let read = dedup(folder.path(), &input).expect(1);
             assert_eq!(kept(folder.path()), ["a", "b", &format!("{stem}/c.html"), &format!("{stem}/d.txt")]);
             let told = "left out of archives: 2 files (.pdf 1, side files 1)";
             assert!(

@@ -61,8 +61,7 @@ fn deflate(content: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Reads an archive of this name from a position on: the position after each record, and what it
-/// is.
+/// Reads an archive of this name from a position on: each record with the position after it.
 fn read_from(folder: &Path, name: &str, from: Position) -> Vec<(Position, String)> {
     let options = InputOptions {
         records: RecordOptions { record_bytes_max: 1000, ..RecordOptions::default() },

@@ -82,8 +82,8 @@ fn only<'f>(fields: &'f Fields, name: &str) -> Result<(usize, &'f Field), Column
     }
 }
 
-/// Returns true if the values at the end of the steps are UUIDs; the error is what the column is
-/// instead of one with values of use.
+/// Returns true if the values at the end of the steps are UUIDs; the error is the column in the
+/// place of one with values of use.
 fn leaf(field: &Field, steps: &[Step]) -> Result<bool, Column> {
     let other = |what| Err(Column::Other(what));
     match (field.data_type(), steps.split_first()) {

@@ -136,8 +136,7 @@ fn ids_and_texts_of_many_types() {
 fn a_field_that_says_so_holds_uuids() {
     let mut uuids = FixedSizeBinaryBuilder::new(16);
     uuids.append_value([0x12; 16]).unwrap();
-    let metadata =
-        std::collections::HashMap::from([("ARROW:extension:name".to_owned(), "arrow.uuid".to_owned())]);
+    let metadata = HashMap::from([("ARROW:extension:name".to_owned(), "arrow.uuid".to_owned())]);
     let fields = vec![
         Field::new("id", DataType::FixedSizeBinary(16), false).with_metadata(metadata),
         Field::new("text", DataType::Utf8, false),

@@ -24,7 +24,8 @@ pub struct FileArgs {
     /// Spark and others write beside their data (_SUCCESS, _temporary, .crc); names that begin with
     /// a dot are passed over. Of a Delta table the files count that its log names. An empty file
     /// has no record; an empty text or page is a document without features. Files may be packed
-    /// with gzip, zstd or bzip2, which is told by their content.
+    /// with gzip, zstd or bzip2, which is told by their content. Archives (.tar .tgz .tar.zst .zip)
+    /// are read member by member, each as a file of its own.
     ///
     /// s3://BUCKET/KEY takes AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN,
     /// AWS_REGION, AWS_ENDPOINT_URL, gs:// GOOGLE_APPLICATION_CREDENTIALS, hdfs://HOST:PORT/PATH
