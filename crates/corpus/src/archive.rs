@@ -12,6 +12,7 @@ mod zip;
 use std::io::{self, Read};
 use std::sync::Arc;
 
+use super::archive_kind::Archive;
 use super::files::Source;
 use super::format::Format;
 use super::guarded::Guarded;
@@ -22,20 +23,6 @@ use super::reading::Reading;
 use super::records::{RecordError, Records};
 use super::side_files::is_side_file;
 use names::{Name, Names};
-
-/// Kind of an archive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Archive {
-    /// Read in order, from anywhere, packed or not.
-    Tar,
-    /// Read by the directory at its end, so never from a pipe.
-    Zip,
-}
-
-/// Known endings of names; [`Format::split_packing`] splits off that of a compression.
-const TAR: &str = ".tar";
-const ZIP: &str = ".zip";
-const PACKED_TARS: [&str; 4] = [".tgz", ".tzst", ".tbz2", ".tbz"];
 
 /// One after another, the members of an archive.
 trait Walk {
@@ -56,31 +43,6 @@ enum Holds {
     Nothing(&'static str),
     /// A file that cannot be read, with the reason.
     Unread(String),
-}
-
-impl Archive {
-    /// Returns the kind of archive that the ending of a file name implies.
-    pub(super) fn of(name: &str) -> Option<Self> {
-        let name = name.to_ascii_lowercase();
-        let (stem, _) = Format::split_packing(&name);
-        if stem.ends_with(TAR) || PACKED_TARS.iter().any(|ending| name.ends_with(ending)) {
-            Some(Self::Tar)
-        } else {
-            name.ends_with(ZIP).then_some(Self::Zip)
-        }
-    }
-
-    /// Returns all known endings of names, as shown to the user.
-    pub(super) fn suffixes() -> String {
-        format!("{TAR} {ZIP} {}", PACKED_TARS.join(" "))
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Tar => "a tar archive",
-            Self::Zip => "a ZIP archive",
-        }
-    }
 }
 
 /// The records of an archive.

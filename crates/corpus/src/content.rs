@@ -7,7 +7,7 @@ use std::fmt;
 use std::io::{self, Read};
 
 use super::Format;
-use super::archive::Archive;
+use super::archive_kind::Archive;
 use super::compression;
 use super::conversions::{FEATHER, command, conversion};
 

@@ -11,7 +11,7 @@ use anyhow::{Context, anyhow, bail, ensure};
 use glob::glob_with;
 use walkdir::WalkDir;
 
-use super::archive::Archive;
+use super::archive_kind::Archive;
 use super::content::Content;
 use super::format::Format;
 use super::holds::{Holds, judge, known_endings, said};

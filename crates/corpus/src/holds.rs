@@ -1,6 +1,6 @@
-//! Content of a file, by its name, by what the user says, and by how it begins.
+//! Content of a file, by its name, by the flags of the user, and by its beginning.
 
-use super::archive::Archive;
+use super::archive_kind::Archive;
 use super::content::Content;
 use super::format::Format;
 

@@ -39,6 +39,7 @@
 #![forbid(unsafe_code)]
 
 mod archive;
+mod archive_kind;
 mod arrow;
 mod budget;
 mod columns;

@@ -108,7 +108,7 @@ impl Reading {
         let (record_bytes_max, encoding) = (*record_bytes_max, tables.encoding.map(|encoding| encoding.0));
         let mut content = BufReader::with_capacity(READ_BUFFER_BYTES, content);
         Ok(match format {
-            // What is in UTF-8, as most are, is handed on as it comes.
+            // UTF-8, as in most files, is handed on as it comes.
             Format::Jsonl
                 if encoding.is_some_and(|given| given != UTF_8) || is_utf_16(content.fill_buf()?) =>
             {

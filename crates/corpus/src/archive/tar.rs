@@ -129,7 +129,7 @@ impl Stream {
             EntryType::Link | EntryType::Symlink => Some(Holds::Nothing(LeftOut::LINKS)),
             EntryType::Char | EntryType::Block | EntryType::Fifo => Some(Holds::Nothing(LeftOut::DEVICES)),
             EntryType::XGlobalHeader => Some(Holds::Folder),
-            // The name of the whole archive, and old names of what follows.
+            // The name of the whole archive, and old names of the next members.
             kind if b"VNM".contains(&kind.as_byte()) => Some(Holds::Folder),
             kind => Some(Holds::Unread(format!(
                 "a member of the unknown kind {:?} is not read; unpack the archive, and name its folder",
@@ -157,7 +157,7 @@ impl Stream {
         read
     }
 
-    /// Skips what is left of the current member.
+    /// Skips the rest of the current member.
     fn skip_rest(&mut self) -> io::Result<()> {
         let n = self.n_left.saturating_add(self.n_padding);
         (self.n_left, self.n_padding) = (0, 0);

@@ -16,7 +16,7 @@ use super::names::Name;
 use super::{Holds, Member, Walk};
 use directory::{Directory, Entry};
 
-/// Size of the header in front of a member, without what varies.
+/// Size of the header in front of a member, without the parts that vary.
 const HEADER_BYTES: usize = 30;
 const HEADER_MAGIC: &[u8] = b"PK\x03\x04";
 

@@ -1,4 +1,4 @@
-//! A requested column of a table of Arrow: where it is, and what its values are.
+//! A requested column of a table of Arrow: its place and its values.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
