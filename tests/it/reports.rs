@@ -1,4 +1,5 @@
 //! Inputs as people have reported them, made here, with the right value of each.
 
+pub(crate) mod archives;
 mod pages;
 mod tables;

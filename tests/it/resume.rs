@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::indexer::formats::{delimited, parquet, warc};
 use crate::indexer::inputs::PACKERS;
+use crate::reports::archives::tar;
 use crate::support::{Figures, Random, command, digest, json_lines, made_up_corpus, pause, run, unsealed};
 
 /// The number of records between two checkpoints: small, so that there are many.
@@ -46,6 +47,13 @@ pub(crate) fn corpora(folder: &Path, n: usize) -> Vec<String> {
     let lines = lines.replace("\"id\":\"made-up/11", "\"no id\":\"made-up/11").into_bytes();
     let mut files: Vec<(String, Vec<u8>)> =
         PACKERS.iter().map(|(suffix, pack)| (format!("corpus.jsonl{suffix}"), pack(&lines))).collect();
+    let (_, gzip) = PACKERS.iter().find(|(suffix, _)| *suffix == ".gz").unwrap();
+    let middle = lines.len() / 2;
+    let half = middle + lines[middle..].iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    let (first, second) = lines.split_at(half);
+    let members: [(&str, &[u8]); 4] =
+        [("a.jsonl", first), ("b.pdf", b"%PDF"), ("c/d.jsonl.gz", &gzip(second)), ("e.tar", b"")];
+    files.push(("corpus.tar.gz".to_owned(), gzip(&tar(&members))));
     files.push(("corpus.jsonl".to_owned(), lines));
     files.push(("corpus.csv".to_owned(), delimited(&documents, ',')));
     files.push(("corpus.tsv".to_owned(), delimited(&documents, '\t')));

@@ -48,6 +48,11 @@ pub(super) fn open(mut raw: impl Read + Send + 'static) -> io::Result<Opened> {
     Ok(Opened { content, is_packed })
 }
 
+/// Returns the content of frames of zstd.
+pub(super) fn zstandard(raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    zstandard::open(raw)
+}
+
 /// Returns true if `head` begins content of a known compression.
 pub(super) fn is_packed(head: &[u8]) -> bool {
     head.starts_with(GZIP_MAGIC) || zstandard::is_frame(head) || is_bzip2(head)

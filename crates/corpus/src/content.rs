@@ -7,7 +7,9 @@ use std::fmt;
 use std::io::{self, Read};
 
 use super::Format;
+use super::archive_kind::Archive;
 use super::compression;
+use super::conversions::{FEATHER, command, conversion};
 
 /// Number of bytes examined at the beginning of a file.
 const HEAD_BYTES: usize = 1024;
@@ -17,6 +19,8 @@ const HEAD_BYTES: usize = 1024;
 pub(super) enum Content {
     /// A supported format.
     Known(Format),
+    /// An archive, which is read member by member.
+    Archive(Archive),
     /// Text in UTF-16, which is read where encodings are detected.
     Utf16,
     /// Unsupported content, by its description.
@@ -25,13 +29,12 @@ pub(super) enum Content {
 
 const PACKED_TWICE: Content = Content::Foreign("packed twice");
 const PACKED_PARQUET: Content = Content::Foreign("Parquet that was packed once more");
+const PACKED_ZIP: Content = Content::Foreign("a ZIP archive that was packed once more");
 const ARC: Content = Content::Foreign("ARC");
 const BINARY: Content = Content::Foreign("binary, or UTF-16 without a byte order mark");
 
 /// Beginnings of content that is not text: a control character is in each of them, or follows.
-const BINARY_MAGICS: [(&[u8], &str); 18] = [
-    (b"PK\x03\x04", "a ZIP archive, as .docx .xlsx .odt .epub are"),
-    (b"PK\x05\x06", "an empty ZIP archive"),
+const BINARY_MAGICS: [(&[u8], &str); 15] = [
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Office file, as .doc .xls .ppt are"),
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -44,8 +47,7 @@ const BINARY_MAGICS: [(&[u8], &str); 18] = [
     (b"\xff\x06\x00\x00sNaPpY", "packed with Snappy"),
     (b"ORC", "ORC"),
     (b"Obj\x01", "Avro"),
-    (b"ARROW1", "Arrow"),
-    (b"FEA1", "Feather"),
+    (b"FEA1", FEATHER),
     (b"SQLite format 3\x00", "an SQLite database"),
     (b"\x7fELF", "a program"),
 ];
@@ -53,6 +55,8 @@ const BINARY_MAGICS: [(&[u8], &str); 18] = [
 /// Beginnings made of printable characters, with which no person begins a text.
 const TEXT_MAGICS: [(&[u8], &str); 2] = [(b"%PDF-1.", "PDF"), (b"{\\rtf1", "RTF")];
 
+const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
+const EMPTY_ZIP_MAGIC: &[u8] = b"PK\x05\x06";
 const TAR_MAGIC: &[u8] = b"ustar";
 const TAR_MAGIC_AT: usize = 257;
 
@@ -76,13 +80,22 @@ impl Content {
             foreign(&TEXT_MAGICS)
         } else if head.starts_with(b"PAR1") {
             Some(Self::Known(Format::Parquet))
+        } else if head.starts_with(b"ARROW1\0\0") || is_arrow_stream(head) {
+            Some(Self::Known(Format::Arrow))
         } else if compression::is_packed(head) {
             Some(PACKED_TWICE)
         } else if head.get(TAR_MAGIC_AT..).is_some_and(|rest| rest.starts_with(TAR_MAGIC)) {
-            Some(Self::Foreign("a tar archive"))
+            Some(Self::Archive(Archive::Tar))
+        } else if head.starts_with(ZIP_MAGIC) || head.starts_with(EMPTY_ZIP_MAGIC) {
+            Some(Self::Archive(Archive::Zip))
         } else {
             foreign(&BINARY_MAGICS).or_else(|| foreign(&TEXT_MAGICS))
         }
+    }
+
+    /// Returns the content that the ending of a file name implies, if it is not read.
+    pub(super) fn of_ending(name: &str) -> Option<Self> {
+        conversion(name).map(|(what, _)| Self::Foreign(what))
     }
 
     /// Detects the content of a whole stored file. `None` if the file begins like nothing special,
@@ -95,6 +108,7 @@ impl Content {
         let _ = opened.content.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head);
         match Self::of(&head) {
             Some(Self::Known(Format::Parquet)) if opened.is_packed => Some(PACKED_PARQUET),
+            Some(Self::Archive(Archive::Zip)) if opened.is_packed => Some(PACKED_ZIP),
             None if !is_named && head.contains(&0) => Some(BINARY),
             content => content,
         }
@@ -102,7 +116,8 @@ impl Content {
 
     /// Returns the reason why the content cannot be read as `format`, if it is something else.
     pub(super) fn complaint(self, format: Format) -> Option<String> {
-        let reads_any_encoding = matches!(format, Format::Text | Format::Html | Format::Csv | Format::Tsv);
+        let reads_any_encoding =
+            matches!(format, Format::Jsonl | Format::Text | Format::Html | Format::Csv | Format::Tsv);
         match self {
             Self::Known(found) if found == format => None,
             // The source of a page is also a text.
@@ -110,7 +125,18 @@ impl Content {
             Self::Known(found) => Some(format!("is {found}, not {format}; --format {found} reads it")),
             Self::Utf16 if reads_any_encoding => None,
             Self::Utf16 => Some(format!("is in UTF-16, and {format} is read in UTF-8; write it in that")),
+            Self::Archive(_) | Self::Foreign(_) => Some(self.to_string()),
+        }
+    }
+
+    /// Returns the reason why the content cannot be read as an archive, if it is something else.
+    pub(super) fn complaint_of_archive(self, archive: Archive) -> Option<String> {
+        match self {
+            Self::Archive(found) if found == archive => None,
             Self::Foreign(_) => Some(self.to_string()),
+            Self::Known(_) | Self::Utf16 | Self::Archive(_) => {
+                Some(format!("is not {}, as its name says; rename it", archive.name()))
+            }
         }
     }
 }
@@ -120,15 +146,27 @@ impl fmt::Display for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Known(format) => write!(f, "is {format}"),
-            Self::Utf16 => f.write_str("is in UTF-16, which is read in texts and tables only"),
+            Self::Archive(Archive::Tar) => {
+                f.write_str("is a tar archive; with a name that ends in .tar it is read member by member")
+            }
+            Self::Archive(Archive::Zip) => f.write_str(
+                "is a ZIP archive, as .docx .xlsx .odt .epub are, which are not read; write what is in it as text or \
+                 JSON Lines first; an archive of texts is read member by member where its name ends in .zip",
+            ),
+            Self::Utf16 => f.write_str("is in UTF-16, which is read in JSON Lines, texts and tables only"),
             &PACKED_TWICE => f.write_str("is packed twice; unpack it once"),
+            &PACKED_ZIP => f.write_str("is a ZIP archive that was packed once more; unpack it once"),
             &PACKED_PARQUET => {
                 f.write_str("is Parquet that was packed once more, and is read in parts; unpack it")
             }
             &ARC => f.write_str("is ARC, which is not read; `warcio recompress` makes WARC of it"),
-            Self::Foreign(what) => {
-                write!(f, "is {what}, and cannot be read; write what is in it as text or JSON Lines first")
-            }
+            Self::Foreign(what) => match command(what) {
+                Some(command) => write!(f, "is {what}, which is not read; this converts it: {command}"),
+                None => write!(
+                    f,
+                    "is {what}, and cannot be read; write what is in it as text or JSON Lines first"
+                ),
+            },
         }
     }
 }
@@ -137,6 +175,12 @@ impl fmt::Display for Content {
 fn is_line_of_json(head: &[u8]) -> bool {
     let member = head.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
     member.is_some_and(|member| member.starts_with(b"\"")) && head.contains(&b'\n')
+}
+
+/// Returns true for the length of a header of Arrow, a multiple of eight below a MiB, behind the
+/// mark before it.
+fn is_arrow_stream(head: &[u8]) -> bool {
+    matches!(head, [0xff, 0xff, 0xff, 0xff, low, _, 0..16, 0, ..] if low % 8 == 0)
 }
 
 /// Returns true for a version followed by a header, since the version alone may begin a text.
@@ -177,6 +221,8 @@ pub(super) fn foreign(bytes: &[u8]) -> Option<&'static str> {
         PACKED_TWICE => Some("packed"),
         Content::Foreign(what) => Some(what),
         Content::Known(Format::Parquet) => Some("Parquet"),
+        Content::Known(Format::Arrow) => Some("Arrow"),
+        Content::Archive(archive) => Some(archive.name()),
         Content::Known(_) | Content::Utf16 => None,
     }
 }
@@ -186,7 +232,15 @@ pub(super) fn foreign(bytes: &[u8]) -> Option<&'static str> {
 pub(super) fn unpacked(raw: impl Read + Send + 'static, format: Format) -> io::Result<Expected> {
     let opened = compression::open(raw)?;
     let (inner, is_packed) = (opened.content, opened.is_packed);
-    Ok(Expected { inner, is_packed, format: Some(format), failure: None })
+    Ok(Expected {
+        inner,
+        is_packed,
+        format: Some(format),
+        head: Vec::new(),
+        at: 0,
+        is_looked_at: false,
+        failure: None,
+    })
 }
 
 /// Unpacked content whose first read checks its format.
@@ -195,47 +249,68 @@ pub(super) struct Expected {
     is_packed: bool,
     /// The expected format, until checked.
     format: Option<Format>,
-    /// Error met behind the bytes to be checked.
+    /// Bytes at the beginning, of which those from `at` on were not handed on yet.
+    head: Vec<u8>,
+    at: usize,
+    is_looked_at: bool,
+    /// Error met behind these bytes.
     failure: Option<io::Error>,
 }
 
 impl Expected {
-    /// Reads the bytes to be checked into the beginning of `buffer`, in one piece: a pipe may
-    /// deliver them byte by byte.
-    fn read_head(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    /// Returns true if the content is a tar archive, which is then read without a check.
+    pub(super) fn is_tar(&mut self) -> bool {
+        self.look();
+        let is_tar = Content::of(&self.head) == Some(Content::Archive(Archive::Tar));
+        if is_tar {
+            self.format = None;
+        }
+        is_tar
+    }
+
+    /// Reads the bytes to be checked, in one piece: a pipe may deliver them byte by byte.
+    fn look(&mut self) {
+        if std::mem::replace(&mut self.is_looked_at, true) {
+            return;
+        }
         let mut n = 0;
-        while n < HEAD_BYTES.min(buffer.len()) && !is_line_of_json(&buffer[..n]) {
-            match self.inner.read(&mut buffer[n..]) {
+        self.head.resize(HEAD_BYTES, 0);
+        while n < HEAD_BYTES && !is_line_of_json(&self.head[..n]) {
+            match self.inner.read(&mut self.head[n..]) {
                 Ok(0) => break,
                 Ok(more) => n += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if n == 0 => return Err(error),
                 Err(error) => {
                     self.failure = Some(error);
                     break;
                 }
             }
         }
-        Ok(n)
+        self.head.truncate(n);
     }
 }
 
 impl Read for Expected {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if let Some(failure) = self.failure.take() {
-            return Err(failure);
+        self.look();
+        if let Some(format) = self.format.take() {
+            let content = match Content::of(&self.head) {
+                Some(Content::Known(Format::Parquet)) if self.is_packed => Some(PACKED_PARQUET),
+                content => content,
+            };
+            if let Some(complaint) = content.and_then(|content| content.complaint(format)) {
+                self.head.clear();
+                return Err(io::Error::other(format!("the file {complaint}")));
+            }
         }
-        let Some(format) = self.format else { return self.inner.read(buffer) };
-        let n = self.read_head(buffer)?;
-        self.format = None;
-        let content = match Content::of(&buffer[..n]) {
-            Some(Content::Known(Format::Parquet)) if self.is_packed => Some(PACKED_PARQUET),
-            content => content,
-        };
-        match content.and_then(|content| content.complaint(format)) {
-            Some(complaint) => Err(io::Error::other(format!("the file {complaint}"))),
-            None => Ok(n),
+        let rest = &self.head[self.at.min(self.head.len())..];
+        if !rest.is_empty() {
+            let n = rest.len().min(buffer.len());
+            buffer[..n].copy_from_slice(&rest[..n]);
+            self.at += n;
+            return Ok(n);
         }
+        self.failure.take().map_or_else(|| self.inner.read(buffer), Err)
     }
 }
 
@@ -258,12 +333,16 @@ mod tests {
             (b"filedesc://t.arc is how it begins\n", None),
             (b"PAR1\x15\x04", Some(Content::Known(Format::Parquet))),
             (b"PAR1,PAR2,PAR3\n", None),
+            (b"ARROW1\0\0\xff", Some(Content::Known(Format::Arrow))),
+            (b"\xff\xff\xff\xff\x78\x01\0\0\x10\0", Some(Content::Known(Format::Arrow))),
+            (b"\xff\xff\xff\xff\x79\x01\0\0\x10\0", None),
             (b"\xef\xbb\xbf\n<!DOCTYPE html>", Some(Content::Known(Format::Html))),
             (b"<HTML lang=en>", Some(Content::Known(Format::Html))),
             (b"<?xml version='1.0'?><html>", Some(Content::Known(Format::Html))),
             (b"<htmlish>", None),
             (b"{\"text\":\"<html>\"}", None),
             (b"\xff\xfea\0", Some(Content::Utf16)),
+            (b"PK\x03\x04\x14", Some(Content::Archive(Archive::Zip))),
             (b"GIF89a is how it begins", None),
             (b"ORCA\n", None),
             (b"\x1f\x8b\x08\x00", Some(PACKED_TWICE)),
@@ -271,11 +350,11 @@ mod tests {
         ] {
             assert_eq!(Content::of(head), expected, "{}", head.escape_ascii());
         }
-        for foreign in [&b"PK\x03\x04\x14"[..], b"%PDF-1.7\n", b"{\\rtf1\\ansi", b"ORC\x08\x03"] {
+        for foreign in [&b"%PDF-1.7\n"[..], b"{\\rtf1\\ansi", b"ORC\x08\x03"] {
             assert!(matches!(Content::of(foreign), Some(Content::Foreign(_))), "{}", foreign.escape_ascii());
         }
         let tar = [&b"name"[..], &[0; 253], b"ustar\0"].concat();
-        assert_eq!(Content::of(&tar), Some(Content::Foreign("a tar archive")));
+        assert_eq!(Content::of(&tar), Some(Content::Archive(Archive::Tar)));
     }
 
     #[test]
@@ -315,7 +394,7 @@ mod tests {
         assert_eq!(read(WARC, Format::Warc).1, Ok(WARC.len()));
         assert!(read(b"<html>\n", Format::Csv).1.is_err() && read(b"<html>\n", Format::Text).1.is_ok());
         assert!(
-            read(b"\xff\xfea\0", Format::Jsonl).1.is_err() && read(b"\xff\xfea\0", Format::Html).1.is_ok()
+            read(b"\xff\xfea\0", Format::Warc).1.is_err() && read(b"\xff\xfea\0", Format::Html).1.is_ok()
         );
     }
 }

@@ -6,7 +6,7 @@ mod dialect;
 mod opened;
 mod options;
 mod rows;
-mod transcoded;
+pub(super) mod transcoded;
 
 use std::io::{self, BufRead};
 use std::sync::Arc;

@@ -26,6 +26,20 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, String> {
     Ok(text)
 }
 
+/// Decodes by the byte order mark, else in the encoding given by the user. The error is the reason
+/// shown to the user.
+pub(super) fn decode_given(bytes: &[u8], encoding: &'static Encoding) -> Result<String, String> {
+    let (text, used, has_errors) = encoding.decode(bytes);
+    match has_errors {
+        false => Ok(text.into_owned()),
+        true => Err(format!(
+            "no text in {}: it has bytes that the encoding does not have; --encoding names another one, and without it \
+             each file tells its own",
+            used.name()
+        )),
+    }
+}
+
 /// Refuses a text of which too much was lost where it was decoded, here or before.
 pub(super) fn check_legible(text: &str) -> Result<(), String> {
     let n_lost = count_lost(text);

@@ -221,6 +221,7 @@ impl Fields {
                 self.check_presence(&values, |_| format!("it has {}", record.columns))?;
                 self.record(values, place).map(Some)
             }
+            Form::LeftOut => Ok(None),
             _ if self.given.is_some() => Err("a file of text has no field with a fingerprint".to_owned()),
             Form::Text | Form::Html => {
                 let id = DocumentId::new(place.origin.stem()).map_err(|error| error.to_string())?;

@@ -11,14 +11,16 @@ use anyhow::{Context, anyhow, bail, ensure};
 use glob::glob_with;
 use walkdir::WalkDir;
 
+use super::archive_kind::Archive;
 use super::content::Content;
 use super::format::Format;
+use super::holds::{Holds, judge, known_endings, said};
 use super::left_out::LeftOut;
 use super::location::Location;
 use super::options::InputOptions;
 use super::origin::Origin;
 use super::remote::{self, Remote, is_remote};
-use super::side_files::{is_card, is_side_file};
+use super::side_files::{is_card, is_side_file, is_state};
 use super::table_folders::{self, Log};
 use super::wildcards::{GLOB, GLOB_CHARACTERS};
 
@@ -27,7 +29,9 @@ pub(super) struct Source {
     location: Location,
     /// Start of the stem in the path: the part by which records are known.
     stem_start: usize,
-    format: Format,
+    holds: Holds,
+    /// Format of all files, if given by the user.
+    given: Option<Format>,
     /// An input that can be opened only once, such as standard input or a pipe. Files are opened
     /// when their turn comes: there may be more of them than a process may have open.
     pub(super) opened: Option<Box<dyn Read + Send>>,
@@ -36,10 +40,9 @@ pub(super) struct Source {
 impl Source {
     /// Returns the same source for another pass, if the source can be read again.
     pub(super) fn again(&self) -> Option<Self> {
-        let Self { location, stem_start, format, opened } = self;
-        let again =
-            || Self { location: location.clone(), stem_start: *stem_start, format: *format, opened: None };
-        opened.is_none().then(again)
+        let Self { location, stem_start, holds, given, opened } = self;
+        let (location, stem_start, holds, given) = (location.clone(), *stem_start, *holds, *given);
+        opened.is_none().then_some(Self { location, stem_start, holds, given, opened: None })
     }
 
     pub(super) fn location(&self) -> &Location {
@@ -50,15 +53,32 @@ impl Source {
         self.location.path()
     }
 
-    pub(super) fn format(&self) -> Format {
-        self.format
+    /// Returns the format of the records; `None` for an archive.
+    pub(super) fn format(&self) -> Option<Format> {
+        match self.holds {
+            Holds::Records(format) => Some(format),
+            Holds::Members(_) => None,
+        }
+    }
+
+    /// Returns the kind of the archive, if it is one.
+    pub(super) fn archive(&self) -> Option<Archive> {
+        match self.holds {
+            Holds::Records(_) => None,
+            Holds::Members(archive) => Some(archive),
+        }
+    }
+
+    /// Returns the format given by the user for all files.
+    pub(super) fn given(&self) -> Option<Format> {
+        self.given
     }
 
     /// Returns the reason why the source cannot be read in its format, if it can be opened again
     /// and plainly is something else.
     pub(super) fn complaint(&self) -> Option<String> {
         let content = Content::look(self.location.open().ok()?, true)?;
-        content.complaint(self.format)
+        content.complaint(self.format()?)
     }
 
     pub(super) fn is_stdin(&self) -> bool {
@@ -154,6 +174,12 @@ impl Found {
             return self.add_file(path, base, By::Name);
         }
         let (n_before, left_out) = (self.listing.sources.len(), self.add_folder(path, path)?);
+        if self.listing.sources.len() == n_before && !left_out.is_empty() && left_out.is_side_files() {
+            bail!(
+                "the folder {} has nothing to read: by its log, or by their names, its files are no data: {left_out}",
+                path.display()
+            );
+        }
         ensure!(self.listing.sources.len() > n_before, nothing_known_in(&path.to_string_lossy(), &left_out));
         self.listing.left_out.merge(&left_out);
         Ok(())
@@ -161,7 +187,8 @@ impl Found {
 
     fn add_file(&mut self, path: &Path, base: &Path, by: By) -> anyhow::Result<()> {
         let name = path.to_string_lossy();
-        let mut format = self.format.or_else(|| Format::of(&name));
+        let said = said(self.format, &name);
+        let mut holds = said;
         let (opened, len): (Option<Box<dyn Read + Send>>, _) = if is_stdin(path) {
             (Some(Box::new(io::stdin())), None)
         } else {
@@ -169,10 +196,10 @@ impl Found {
             let file = File::open(path).with_context(failed)?;
             let metadata = file.metadata().with_context(failed)?;
             if metadata.is_file() {
-                if by == By::Name || (by == By::Glob && format.is_none()) {
-                    let content = Content::look(file, format.is_some());
-                    match Self::judge(format, content) {
-                        Ok(judged) => format = judged,
+                if by == By::Name || (by == By::Glob && said.is_none()) {
+                    let content = Content::look(file, said.is_some());
+                    match judge(&name, said, content) {
+                        Ok(judged) => holds = judged,
                         Err(_) if by == By::Glob => {
                             self.listing.left_out.add(&name);
                             return Ok(());
@@ -185,12 +212,18 @@ impl Found {
                 (Some(Box::new(file)), None)
             }
         };
-        let format = format.unwrap_or(Format::Jsonl);
-        ensure!(
-            format != Format::Parquet || opened.is_none(),
-            "Parquet begins with its end, so {} cannot be read as it comes; write it to a file first",
-            path.display()
-        );
+        let holds = holds.unwrap_or(Holds::Records(Format::Jsonl));
+        let in_parts = match holds {
+            Holds::Records(Format::Parquet) => Some("Parquet"),
+            Holds::Members(Archive::Zip) => Some("ZIP"),
+            Holds::Records(_) | Holds::Members(_) => None,
+        };
+        if let Some(what) = in_parts.filter(|_| opened.is_some()) {
+            bail!(
+                "{what} begins with its end, so {} cannot be read as it comes; write it to a file first",
+                path.display()
+            );
+        }
         let listing = &mut self.listing;
         listing.n_bytes = listing.n_bytes.zip(len).map(|(sum, len)| sum + len);
         let n_bytes = |path: &Path| path.as_os_str().as_encoded_bytes().len();
@@ -198,21 +231,11 @@ impl Found {
         listing.sources.push(Source {
             location: Location::local(path.to_owned()),
             stem_start,
-            format,
+            holds,
+            given: self.format,
             opened,
         });
         Ok(())
-    }
-
-    /// Returns the format of a file, from the format given or implied and the content found; the
-    /// error is the reason why the file cannot be read.
-    fn judge(said: Option<Format>, content: Option<Content>) -> Result<Option<Format>, String> {
-        match (said, content) {
-            (said, None) => Ok(said),
-            (None, Some(Content::Known(format))) => Ok(Some(format)),
-            (None, Some(content)) => Err(content.to_string()),
-            (Some(format), Some(content)) => content.complaint(format).map_or(Ok(said), Err),
-        }
     }
 
     /// Adds the files at an address, by the rules for local files. An argument may be a glob, and
@@ -223,6 +246,7 @@ impl Found {
             Some(remote) => remote,
             None => self.remote.insert(Remote::new(self.wait)?),
         };
+        let given = self.format;
         let mut left_out = LeftOut::default();
         let mut table = None;
         let takes = |name: &str| {
@@ -231,7 +255,7 @@ impl Found {
                 left_out.add_side_file();
                 return false;
             }
-            let is_taken = self.format.is_some() || Format::of(name).is_some();
+            let is_taken = said(given, name).is_some();
             if !is_taken {
                 left_out.add(name);
             }
@@ -244,9 +268,9 @@ impl Found {
         }
         let (objects, stem_start) = match found {
             remote::Found::File(object) => {
-                let said = self.format.or_else(|| Format::of(object.name()));
-                if said.is_none() {
-                    let judged = Self::judge(said, Content::look(object.open_head(), false));
+                if said(given, object.name()).is_none() {
+                    let content = Content::look(object.open_head(), false);
+                    let judged = judge(object.name(), None, content);
                     by_content = judged.map_err(|why| anyhow!("{} {why}", object.name()))?;
                 }
                 let last = object.name().rfind('/').map_or(0, |slash| slash + 1);
@@ -263,11 +287,10 @@ impl Found {
             }
         };
         for object in objects {
-            let said = self.format.or_else(|| Format::of(object.name()));
-            let format = said.or(by_content).unwrap_or(Format::Jsonl);
+            let holds = said(given, object.name()).or(by_content).unwrap_or(Holds::Records(Format::Jsonl));
             self.listing.n_bytes = self.listing.n_bytes.map(|sum| sum + object.n_bytes());
             let location = Location::remote(object);
-            self.listing.sources.push(Source { location, stem_start, format, opened: None });
+            self.listing.sources.push(Source { location, stem_start, holds, given, opened: None });
         }
         self.listing.left_out.merge(&left_out);
         Ok(())
@@ -286,7 +309,7 @@ impl Found {
             if entry.file_type().is_dir() {
                 ensure!(
                     entry.depth() == 0 || table_folders::listed(path)?.is_none(),
-                    "the folder {} holds a Delta table, {}; name that itself",
+                    "the folder {} holds a table with a log, {}; name that itself",
                     folder.display(),
                     path.display()
                 );
@@ -295,6 +318,7 @@ impl Found {
             let below = path.strip_prefix(folder).unwrap_or(path).to_string_lossy();
             if is_side_file(&below)
                 || log.as_mut().is_some_and(|log| !log.takes(path))
+                || is_state(path)
                 || (entry.depth() == 1 && is_card(path))
             {
                 left_out.add_side_file();
@@ -302,7 +326,7 @@ impl Found {
             }
             let name = entry.file_name().to_string_lossy();
             // Only a regular file is certain to end.
-            if entry.file_type().is_file() && (self.format.is_some() || Format::of(&name).is_some()) {
+            if entry.file_type().is_file() && said(self.format, &name).is_some() {
                 self.add_file(path, base, By::Folder)?;
             } else {
                 left_out.add(&name);
@@ -344,7 +368,10 @@ impl Found {
                 left_out.n() > n_left_out_before,
                 "there is no file {pattern}, and as a glob it matches nothing; look at it with ls"
             );
-            bail!("nothing that {pattern} matches can be read: {left_out}; {WHAT_TO_DO}");
+            bail!(
+                "nothing that {pattern} matches can be read: {left_out}; {WHAT_TO_DO}{}",
+                left_out.advice()
+            );
         }
         Ok(())
     }
@@ -353,7 +380,8 @@ impl Found {
     /// their files, and for all formats under `make_ids`.
     fn check_stems(&self, make_ids: bool) -> anyhow::Result<()> {
         let mut stems = HashSet::new();
-        for source in self.listing.sources.iter().filter(|source| make_ids || source.format.is_document()) {
+        let is_named = |source: &&Source| make_ids || source.format().is_none_or(Format::is_document);
+        for source in self.listing.sources.iter().filter(is_named) {
             let origin = source.origin();
             ensure!(
                 stems.insert(origin.stem().to_owned()),
@@ -374,14 +402,14 @@ fn nothing_known_in(folder: &str, left_out: &LeftOut) -> String {
     format!(
         "no file in the folder {folder} has a name that ends in one of {} (and .gz .zst .bz2){}; name the files, or say \
          with --format what all files in it are",
-        Format::suffixes(),
+        known_endings(),
         beside(left_out)
     )
 }
 
 /// Formats the files found instead.
 fn beside(left_out: &LeftOut) -> String {
-    if left_out.is_empty() { String::new() } else { format!("; it has {left_out}") }
+    if left_out.is_empty() { String::new() } else { format!("; it has {left_out}{}", left_out.advice()) }
 }
 
 fn is_stdin(path: &Path) -> bool {

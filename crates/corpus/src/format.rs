@@ -15,6 +15,8 @@ pub enum Format {
     Tsv,
     /// Parquet, which is read in any order and so never from a pipe.
     Parquet,
+    /// Arrow: its stream, and its file, which is Feather.
+    Arrow,
     /// Plain text: a file is a document.
     Text,
     /// HTML: a file is a page.
@@ -24,13 +26,17 @@ pub enum Format {
 }
 
 /// Known endings of names. A suffix of [`COMPRESSED`] may follow.
-const SUFFIXES: [(&str, Format); 16] = [
+const SUFFIXES: [(&str, Format); 20] = [
     (".jsonl", Format::Jsonl),
     (".ndjson", Format::Jsonl),
     (".json", Format::Jsonl),
     (".csv", Format::Csv),
     (".tsv", Format::Tsv),
     (".parquet", Format::Parquet),
+    (".arrow", Format::Arrow),
+    (".arrows", Format::Arrow),
+    (".feather", Format::Arrow),
+    (".ipc", Format::Arrow),
     (".txt", Format::Text),
     (".text", Format::Text),
     (".md", Format::Text),
@@ -47,8 +53,8 @@ const COMPRESSED: [&str; 3] = [".gz", ".zst", ".bz2"];
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 7] =
-        [Self::Jsonl, Self::Csv, Self::Tsv, Self::Parquet, Self::Text, Self::Html, Self::Warc];
+    pub const ALL: [Self; 8] =
+        [Self::Jsonl, Self::Csv, Self::Tsv, Self::Parquet, Self::Arrow, Self::Text, Self::Html, Self::Warc];
 
     /// Returns the name of the format, as in `--format`.
     pub fn name(self) -> &'static str {
@@ -57,6 +63,7 @@ impl Format {
             Self::Csv => "csv",
             Self::Tsv => "tsv",
             Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
             Self::Text => "text",
             Self::Html => "html",
             Self::Warc => "warc",
@@ -87,7 +94,7 @@ impl Format {
         match self {
             Self::Csv => Some(b','),
             Self::Tsv => Some(b'\t'),
-            Self::Jsonl | Self::Parquet | Self::Text | Self::Html | Self::Warc => None,
+            Self::Jsonl | Self::Parquet | Self::Arrow | Self::Text | Self::Html | Self::Warc => None,
         }
     }
 

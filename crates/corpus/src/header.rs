@@ -27,7 +27,7 @@ impl Header {
         tables: TableOptions,
         record_bytes_max: usize,
     ) -> io::Result<Option<Self>> {
-        let format = source.format();
+        let Some(format) = source.format() else { return Ok(None) };
         let (raw, is_once) = match source.opened.take() {
             Some(opened) => (opened, true),
             None => (source.location().open()?, false),

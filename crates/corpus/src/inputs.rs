@@ -1,36 +1,27 @@
 //! The inputs of a run: opened, and read portion by portion.
 
-use std::io::{self, BufRead, BufReader};
 use std::iter::Enumerate;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::vec;
 
-use super::budget::Meter;
+use super::archive::Archived;
 use super::columns::Columns;
-use super::compression::{Counted, READ_BUFFER_BYTES};
-use super::content;
 use super::csv::TableOptions;
-use super::csv::{self, Csv};
 use super::error::Error;
 use super::files::{self, Source};
 use super::format::Format;
 use super::guarded::Guarded;
 use super::header::Header;
 use super::internal_error::caught;
-use super::json::documents::{Documents, are_documents};
 use super::left_out::LeftOut;
-use super::lines::Lines;
 use super::location::Location;
 use super::notes::Notes;
 use super::options::InputOptions;
 use super::origin::Origin;
-use super::parquet::Parquet;
-use super::reader::RecordReader;
-use super::records::{Chunk, Form, Position, RecordError, Records};
-use super::text::WholeFile;
-use super::warc::Warc;
+use super::reading::{Opened, Reading};
+use super::records::{Chunk, Position, RecordError, Records};
 use super::whole_rows::WholeRows;
 
 /// The inputs of a run, all of which could be opened.
@@ -87,8 +78,9 @@ impl Inputs {
         self.sources.iter().map(Source::location)
     }
 
-    /// Returns the paths of the inputs, each with its format.
-    pub fn formats(&self) -> impl Iterator<Item = (&Path, Format)> {
+    /// Returns the paths of the inputs, each with its format; `None` for an archive, each member of
+    /// which has one of its own.
+    pub fn formats(&self) -> impl Iterator<Item = (&Path, Option<Format>)> {
         self.sources.iter().map(|source| (source.path(), source.format()))
     }
 
@@ -134,26 +126,21 @@ pub struct Chunks {
     current: Option<Current>,
 }
 
-/// Way in which sources are read.
-struct Reading {
-    columns: Columns,
-    whole_rows: WholeRows,
-    n_bytes_read: Arc<AtomicU64>,
-    notes: Notes,
-    record_bytes_max: usize,
-    tables: TableOptions,
-}
-
 /// The source being read.
 struct Current {
-    origin: Arc<Origin>,
     n_file: usize,
-    /// The error is the reason why the source could not be opened; `None` once reported.
-    reader: Result<Guarded, Option<String>>,
+    reader: Reader,
     /// Number of records of this source that an earlier run took.
     n_taken: u64,
     /// Number of records of this source before the next ones.
     n_before: u64,
+}
+
+enum Reader {
+    File(Arc<Origin>, Guarded),
+    Members(Box<Archived>),
+    /// A source that could not be opened, with the reason; `None` once reported.
+    Unopened(Arc<Origin>, Option<String>),
 }
 
 impl Iterator for Chunks {
@@ -172,11 +159,11 @@ impl Iterator for Chunks {
                     self.current.insert(self.begin(n_file, source))
                 }
             };
-            let Some(records) = current.next_records() else {
+            let Some((origin, records)) = current.next_records(&self.reading) else {
                 self.current = None;
                 continue;
             };
-            let chunk = current.chunk(records);
+            let chunk = current.chunk(origin, records);
             if chunk.has_any() {
                 return Some(chunk);
             }
@@ -187,70 +174,38 @@ impl Iterator for Chunks {
 impl Chunks {
     fn begin(&self, n_file: usize, source: Source) -> Current {
         let n_taken = if n_file == self.from.n_file { self.from.n_records } else { 0 };
-        let origin = Arc::new(source.origin());
-        let opened = caught(|| self.reading.reader(source).map_err(|error| error.to_string()));
-        let reader = opened.and_then(|opened| opened).map(Guarded::new).map_err(Some);
-        Current { origin, n_file, reader, n_taken, n_before: 0 }
+        let (origin, given) = (Arc::new(source.origin()), source.given());
+        let reader = if let Some(kind) = source.archive() {
+            Reader::Members(Archived::open(kind, source, &self.reading).into())
+        } else {
+            let opened = caught(|| self.reading.open(source).map_err(|error| error.to_string()));
+            match opened.and_then(|opened| opened) {
+                Ok(Opened::Records(reader)) => Reader::File(origin, Guarded::new(reader)),
+                Ok(Opened::Tar(content)) => Reader::Members(Archived::tar(origin, given, content).into()),
+                Err(why) => Reader::Unopened(origin, Some(why)),
+            }
+        };
+        Current { n_file, reader, n_taken, n_before: 0 }
     }
 }
 
 impl Current {
-    fn next_records(&mut self) -> Option<Records> {
+    /// Returns the next records, with their origin; `None` at the end.
+    fn next_records(&mut self, reading: &Reading) -> Option<(Arc<Origin>, Records)> {
         match &mut self.reader {
-            Ok(reader) => reader.next_records(),
-            Err(why) => why.take().map(|why| Records::broken(1, RecordError::Broken(why))),
+            Reader::File(origin, reader) => Some((Arc::clone(origin), reader.next_records()?)),
+            Reader::Members(archived) => archived.next_records(reading),
+            Reader::Unopened(origin, why) => {
+                Some((Arc::clone(origin), Records::broken(1, RecordError::Broken(why.take()?))))
+            }
         }
     }
 
-    fn chunk(&mut self, records: Records) -> Chunk {
+    fn chunk(&mut self, origin: Arc<Origin>, records: Records) -> Chunk {
         let n_before = self.n_before;
         self.n_before += records.len() as u64;
         let n_skipped = self.n_taken.saturating_sub(n_before).min(records.len() as u64) as usize;
-        Chunk { origin: Arc::clone(&self.origin), n_file: self.n_file, n_before, n_skipped, records }
-    }
-}
-
-impl Reading {
-    fn reader(&self, source: Source) -> io::Result<Box<dyn RecordReader>> {
-        let Self { columns, whole_rows, n_bytes_read, record_bytes_max, .. } = self;
-        let (format, record_bytes_max) = (source.format(), *record_bytes_max);
-        let unpacked = |source: Source| -> io::Result<_> {
-            let meter = Meter::start();
-            let content = content::unpacked(meter.of(Counted::new(source.open()?, n_bytes_read)), format)?;
-            Ok(BufReader::with_capacity(READ_BUFFER_BYTES, meter.of(content)))
-        };
-        Ok(match format {
-            Format::Jsonl => {
-                let is_stdin = source.is_stdin();
-                let mut content = unpacked(source)?;
-                match are_documents(content.fill_buf()?) {
-                    true => Box::new(Documents::new(content, record_bytes_max)),
-                    false => Box::new(Lines::new(content, record_bytes_max).with_stdin(is_stdin)),
-                }
-            }
-            Format::Csv | Format::Tsv => {
-                let name = source.origin().name().to_owned();
-                let csv::Opened { content, dialect, unusual } =
-                    csv::open(unpacked(source)?, format, self.tables);
-                if let Some(unusual) = unusual {
-                    self.notes.add(&name, format!("read as {unusual}"));
-                }
-                let csv = Csv::new(content, dialect, columns.clone(), record_bytes_max);
-                Box::new(csv.with_whole_rows(whole_rows))
-            }
-            Format::Parquet => {
-                let parquet = Parquet::open(source.location(), columns, n_bytes_read, record_bytes_max);
-                // The actual content says more than the absence of the expected one.
-                let parquet = parquet.map_err(|error| match source.complaint() {
-                    Some(complaint) => io::Error::other(format!("the file {complaint}")),
-                    None => io::Error::other(error),
-                });
-                Box::new(parquet?.with_whole_rows(whole_rows))
-            }
-            Format::Text => Box::new(WholeFile::new(unpacked(source)?, Form::Text, record_bytes_max)),
-            Format::Html => Box::new(WholeFile::new(unpacked(source)?, Form::Html, record_bytes_max)),
-            Format::Warc => Box::new(Warc::new(unpacked(source)?, record_bytes_max)),
-        })
+        Chunk { origin, n_file: self.n_file, n_before, n_skipped, records }
     }
 }
 

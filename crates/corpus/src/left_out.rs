@@ -8,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::Format;
+use super::conversions::conversion;
 use super::numbers::Grouped;
 
 /// Maximum number of distinct endings; the rest count as one.
@@ -22,28 +23,36 @@ const ENDING_BYTES_MAX: usize = 16;
 const NO_ENDING: &str = "no ending";
 const OTHERS: &str = "others";
 
-/// Stands in the place of an ending for files that programs write beside their data.
-const SIDE_FILES: &str = "side files";
-
 /// Number of files by ending.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut(BTreeMap<String, u64>);
 
 impl LeftOut {
+    /// Stands in the place of an ending for files that programs write beside their data.
+    pub(super) const SIDE_FILES: &str = "side files";
+    pub(super) const LINKS: &str = "links";
+    pub(super) const DEVICES: &str = "devices";
+
     /// Counts a file of this name.
     pub fn add(&mut self, name: &str) {
-        self.add_ending(&ending(name), 1);
+        self.add_kind(&ending(name));
+    }
+
+    /// Counts a file by its ending, or by the word that stands in the place of one.
+    pub fn add_kind(&mut self, ending: &str) {
+        self.add_ending(ending, 1);
     }
 
     /// Counts a file that a program wrote beside its data.
     pub(super) fn add_side_file(&mut self) {
-        self.add_ending(SIDE_FILES, 1);
+        self.add_kind(Self::SIDE_FILES);
     }
 
-    /// Returns true if there are none but files that programs write beside their data.
+    /// Returns true if there are none but files that programs write beside their data, and in
+    /// archives links and devices.
     #[must_use]
     pub fn is_side_files(&self) -> bool {
-        self.0.keys().all(|ending| ending == SIDE_FILES)
+        self.0.keys().all(|ending| [Self::SIDE_FILES, Self::LINKS, Self::DEVICES].contains(&&**ending))
     }
 
     /// Returns true if every file found is read.
@@ -64,7 +73,8 @@ impl LeftOut {
         endings
     }
 
-    pub(super) fn merge(&mut self, more: &Self) {
+    /// Adds the files of `more`.
+    pub fn merge(&mut self, more: &Self) {
         more.0.iter().for_each(|(ending, n)| self.add_ending(ending, *n));
     }
 
@@ -72,6 +82,13 @@ impl LeftOut {
         let is_new = !self.0.contains_key(ending);
         let ending = if is_new && self.0.len() >= ENDINGS_MAX { OTHERS } else { ending };
         *self.0.entry(ending.to_owned()).or_default() += n;
+    }
+
+    /// Formats the commands that convert files of these endings, each after a semicolon; empty if
+    /// none is known.
+    pub fn advice(&self) -> String {
+        let converted = self.0.keys().filter_map(|ending| conversion(ending));
+        converted.map(|(what, command)| format!("; this converts {what}: {command}")).collect()
     }
 
     /// Formats the endings with their numbers on one line.
@@ -98,7 +115,7 @@ impl fmt::Display for LeftOut {
 
 /// Returns the ending of a name, with the suffix of its compression. Nothing in an ending can act
 /// as a command to a terminal.
-fn ending(name: &str) -> String {
+pub(super) fn ending(name: &str) -> String {
     let name = name.to_ascii_lowercase();
     let (stem, packing) = Format::split_packing(&name);
     let is_ending = |ending: &&str| {

@@ -38,10 +38,14 @@
 //! limit is skipped and reported, not held in memory.
 #![forbid(unsafe_code)]
 
+mod archive;
+mod archive_kind;
+mod arrow;
 mod budget;
 mod columns;
 mod compression;
 mod content;
+mod conversions;
 mod csv;
 mod documents;
 mod encoding;
@@ -52,6 +56,7 @@ mod files;
 mod format;
 mod guarded;
 mod header;
+mod holds;
 mod inputs;
 mod internal_error;
 mod json;
@@ -70,6 +75,7 @@ mod origin;
 pub mod parquet;
 mod rank;
 mod reader;
+mod reading;
 mod records;
 mod remote;
 mod side_files;
@@ -97,6 +103,7 @@ pub use fields::{Digits, FieldNames, Fields, Given, GivenFields, Record, Told};
 pub use files::WHAT_TO_DO;
 pub use format::Format;
 pub use header::Header;
+pub use holds::{has_known_ending, known_endings};
 pub use inputs::{Chunks, Inputs};
 pub use internal_error::{caught, install_hook};
 pub use left_out::LeftOut;

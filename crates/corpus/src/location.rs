@@ -2,6 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -17,10 +19,65 @@ enum Kind {
     Remote(Object),
 }
 
+/// Maximum length of content that is written to a file to be read in any order.
+const SPOOLED_BYTES_MAX: u64 = 8 << 30;
+
 /// An input opened for reading in any order.
 pub(super) enum Parts {
     Local(File),
     Remote(Windows),
+}
+
+impl Parts {
+    /// Writes content to a file without a name, which is gone when it is closed.
+    pub(super) fn spooled(content: impl Read) -> io::Result<Self> {
+        let mut file = tempfile::tempfile()?;
+        let n = io::copy(&mut content.take(SPOOLED_BYTES_MAX + 1), &mut file)?;
+        if n > SPOOLED_BYTES_MAX {
+            return Err(io::Error::other(
+                "it is longer than 8 GiB and is read in parts; unpack the archive, and name its folder",
+            ));
+        }
+        Ok(Self::Local(file))
+    }
+
+    /// Returns the length in bytes.
+    pub(super) fn n_bytes(&self) -> io::Result<u64> {
+        Ok(match self {
+            Self::Local(file) => file.metadata()?.len(),
+            Self::Remote(windows) => windows.n_bytes(),
+        })
+    }
+
+    /// Returns a reader from a place to the end.
+    pub(super) fn from(&self, place: u64) -> io::Result<Box<dyn Read + Send>> {
+        Ok(match self {
+            Self::Local(file) => Box::new(FromHere { file: file.try_clone()?, place }),
+            Self::Remote(windows) => Box::new(windows.from(place)),
+        })
+    }
+
+    /// Announces the parts to be read, each from its beginning to its end.
+    pub(super) fn expect(&self, extents: Vec<Range<u64>>) {
+        match self {
+            Self::Local(_) => {}
+            Self::Remote(windows) => windows.expect(extents),
+        }
+    }
+}
+
+/// Reader of a local file from some place on, whatever else reads the file.
+struct FromHere {
+    file: File,
+    place: u64,
+}
+
+impl Read for FromHere {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.file.read_at(buffer, self.place)?;
+        self.place += n as u64;
+        Ok(n)
+    }
 }
 
 /// Length, time and ETag of an input: identifies this version of the file.

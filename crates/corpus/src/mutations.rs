@@ -157,6 +157,9 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
         ("a.warc", warc),
         ("a.warc.gz", warc_records().iter().flat_map(|record| gzip(record)).collect()),
         ("a.parquet", parquet::tests::sample(4)),
+        ("a.arrow", arrow::tests::sample_file()),
+        ("a.tar", archive::tests::tar(&[("a.jsonl", lines.as_bytes()), ("b.csv", csv.as_bytes())])),
+        ("a.zip", archive::tests::zip(&[("a.jsonl", lines.as_bytes()), ("b.csv", csv.as_bytes())])),
     ]
 }
 
@@ -170,6 +173,9 @@ fn read(path: &str, whole_rows: &WholeRows) -> (usize, Vec<String>) {
     inputs.whole_rows = whole_rows.clone();
     let fields = Fields::new(match path.ends_with(".parquet") {
         true => FieldNames { id: Some(FieldPath::name("number")), ..names(&["/meta/text"], false) },
+        false if path.ends_with(".arrow") => {
+            FieldNames { id: Some(FieldPath::name("number")), ..names(&["text"], false) }
+        }
         false => names(&["text"], false),
     });
     let (mut n_read, mut reasons) = (0, Vec::new());

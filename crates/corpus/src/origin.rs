@@ -19,6 +19,11 @@ impl Origin {
         &self.name[self.stem_start..]
     }
 
+    /// Returns the origin of the records in a member of this archive.
+    pub(super) fn member(&self, name: &str) -> Self {
+        Self { name: format!("{}/{name}", self.name), stem_start: self.stem_start }
+    }
+
     #[cfg(any(test, feature = "testing"))]
     pub(super) fn named(name: &str, stem_start: usize) -> Self {
         Self { name: name.to_owned(), stem_start }

@@ -21,15 +21,21 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::columns::Columns;
 use super::internal_error::caught;
-use super::location::Location;
+use super::location::Parts;
 use super::reader::RecordReader;
 use super::records::{Form, RecordError, Records};
 use super::there::listed;
 use super::whole_rows::WholeRows;
-use column::{Column, Value, Values};
+use column::{Column, Values};
 
 pub use copy::{Target, copy, write_nulls};
+use file::open_parts;
 pub use file::{ParquetFile, open_parquet};
+
+pub(super) use column::{Value, push_row};
+pub(super) use decimal::Decimal;
+pub(super) use nested::joined;
+pub(super) use unit::Unit;
 
 /// Number of rows read at a time: few, since their texts may be long.
 pub const ROWS_AT_A_TIME: usize = 64;
@@ -60,12 +66,12 @@ struct Group {
 
 impl Parquet {
     pub(super) fn open(
-        location: &Location,
+        parts: Parts,
         columns: &Columns,
         n_bytes_read: &Arc<AtomicU64>,
         record_bytes_max: usize,
     ) -> Result<Self> {
-        let file = open_parquet(location)?;
+        let file = open_parts(parts)?;
         guarded(|| {
             let schema = file.metadata().file_metadata().schema_descr();
             let columns = columns.paths.iter().map(|path| Column::find(path, schema)).collect();
@@ -125,19 +131,7 @@ impl Parquet {
         for i in 0..n_rows {
             let number = group.rows.start;
             group.rows.start += 1;
-            let texts = columns.iter().map(|values| values[i].n_bytes());
-            if texts.sum::<usize>() > self.record_bytes_max {
-                records.push_error(number, RecordError::TooLong(self.record_bytes_max));
-                continue;
-            }
-            for values in &columns {
-                match &values[i] {
-                    Value::Text(text) => records.push_text_cell(text.data()),
-                    Value::Bytes(bytes) => records.push_bytes_cell(bytes.data()),
-                    Value::Cell(cell) => records.push_cell(*cell),
-                }
-            }
-            records.push(number);
+            push_row(columns.iter().map(|values| &values[i]), number, self.record_bytes_max, records);
         }
         Ok(())
     }

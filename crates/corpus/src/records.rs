@@ -56,6 +56,8 @@ pub(super) enum Form {
     Html,
     /// A response of a WARC file, or another of its records that holds a document.
     Response,
+    /// A file in an archive that is not read: its ending.
+    LeftOut,
 }
 
 /// Cell of a row for one of the requested fields.
@@ -111,8 +113,15 @@ impl<'a> RawRecord<'a> {
                 let line = &self.bytes[self.cells.iter().map(cell_bytes).sum()..];
                 (!line.is_empty()).then_some(line)
             }
-            Form::Text | Form::Html | Form::Response => None,
+            Form::Text | Form::Html | Form::Response | Form::LeftOut => None,
         }
+    }
+
+    /// Returns the ending of a file in an archive that stands here and is not read: the argument of
+    /// [`LeftOut::add_kind`](crate::LeftOut::add_kind).
+    pub fn left_out(&self) -> Option<&'a str> {
+        let is_left_out = self.form == Form::LeftOut;
+        is_left_out.then(|| std::str::from_utf8(self.bytes).unwrap_or_default())
     }
 }
 
@@ -193,6 +202,14 @@ impl Records {
     pub(super) fn broken(number: u64, error: RecordError) -> Self {
         let mut records = Self::new(Form::Json);
         records.push_error(number, error);
+        records
+    }
+
+    /// Returns the record of one file in an archive that is not read.
+    pub(super) fn left_out(ending: &str) -> Self {
+        let mut records = Self::new(Form::LeftOut);
+        records.bytes_mut().extend_from_slice(ending.as_bytes());
+        records.push(1);
         records
     }
 

@@ -4,9 +4,17 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Folders of Spark, Hadoop and their like without data, or with data that was never finished.
-const FOLDERS: [&str; 6] =
-    ["_temporary", "_delta_log", "_delta_index", "_change_data", "_spark_metadata", "_impala_insert_staging"];
+/// Folders of Spark, Hadoop and their like without data, or with data that was never finished, and
+/// the one that macOS puts into archives.
+const FOLDERS: [&str; 7] = [
+    "_temporary",
+    "_delta_log",
+    "_delta_index",
+    "_change_data",
+    "_spark_metadata",
+    "_impala_insert_staging",
+    "__macosx",
+];
 
 const FILES: [&str; 6] = [
     "_success",
@@ -21,10 +29,11 @@ const FILES: [&str; 6] = [
 const MARKS: [&str; 2] = ["_committed_", "_started_"];
 
 /// Keys in the head of a README that describes a data set of the Hugging Face Hub.
-const CARD_KEYS: [&str; 5] = ["dataset_info", "configs", "task_categories", "size_categories", "pretty_name"];
+const CARD_KEYS: [&str; 6] =
+    ["configs", "dataset_info", "license", "pretty_name", "size_categories", "task_categories"];
 
 /// Number of bytes by which a card is told.
-const CARD_BYTES: u64 = 64 << 10;
+pub(super) const CARD_BYTES: u64 = 64 << 10;
 
 /// Returns true for a file without data, by its path below the folder that is read.
 pub(super) fn is_side_file(path: &str) -> bool {
@@ -39,11 +48,27 @@ pub(super) fn is_side_file(path: &str) -> bool {
 
 /// Returns true for the description of a data set, by the keys at its beginning.
 pub(super) fn is_card(path: &Path) -> bool {
-    let is_readme = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("README.md"));
     let mut head = Vec::new();
-    is_readme
+    path.to_str().is_some_and(may_be_card)
         && File::open(path).is_ok_and(|file| file.take(CARD_BYTES).read_to_end(&mut head).is_ok())
-        && has_card_keys(&String::from_utf8_lossy(&head))
+        && is_head_of_card(&head)
+}
+
+/// Returns true for the path of a README, which the [beginning](is_head_of_card) may tell as a card.
+pub(super) fn may_be_card(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| name.eq_ignore_ascii_case("README.md"))
+}
+
+/// Returns true for the first [`CARD_BYTES`] of the description of a data set.
+pub(super) fn is_head_of_card(head: &[u8]) -> bool {
+    has_card_keys(&String::from_utf8_lossy(head))
+}
+
+/// Returns true for the state of a data set that the library `datasets` saved, by the description
+/// beside it.
+pub(super) fn is_state(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "state.json")
+        && path.with_file_name("dataset_info.json").is_file()
 }
 
 fn has_card_keys(text: &str) -> bool {

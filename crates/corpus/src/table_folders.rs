@@ -10,6 +10,15 @@ use serde_json::Value;
 
 const DELTA_LOG: &str = "_delta_log";
 
+/// Log of the folder to which a stream of Spark writes.
+const SPARK_LOG: &str = "_spark_metadata";
+
+/// Ending of a file of that log which stands for all before it.
+const COMPACT: &str = ".compact";
+
+/// First line of a file of that log.
+const SPARK_VERSION: &str = "v1";
+
 /// Number of digits in the name of a file of the log.
 const VERSION_DIGITS: usize = 20;
 
@@ -36,7 +45,7 @@ impl Log {
     }
 }
 
-/// Returns the log of a Delta table; `None` for a folder that is none.
+/// Returns the log of a Delta table, or of a stream of Spark; `None` for a folder that is neither.
 ///
 /// # Errors
 /// If the folder is a table whose log cannot be read here.
@@ -53,6 +62,12 @@ pub(super) fn listed(folder: &Path) -> anyhow::Result<Option<Log>> {
         !(has("_versions") && has("data")),
         "{name} is a Lance data set, which is not read; {AS_PARQUET}"
     );
+    if has(SPARK_LOG) {
+        let log = spark_log(folder);
+        return log.map(Some).with_context(|| {
+            format!("{name} was written by a stream of Spark, and its log {SPARK_LOG} cannot be read; {AS_PARQUET}")
+        });
+    }
     if !has(DELTA_LOG) {
         return Ok(None);
     }
@@ -66,6 +81,8 @@ pub(super) fn complaint(key: &str) -> Option<&'static str> {
     let in_folder = |step: &str| folder == step || folder.ends_with(&format!("/{step}"));
     if in_folder(DELTA_LOG) {
         Some("a Delta table, whose log is read on this machine only")
+    } else if in_folder(SPARK_LOG) {
+        Some("what a stream of Spark wrote, whose log is read on this machine only")
     } else if in_folder("metadata") && is_iceberg_metadata(name) {
         Some("an Iceberg table, whose log is not read")
     } else if in_folder("_versions") && name.ends_with(".manifest") {
@@ -118,8 +135,67 @@ fn delta_log(folder: &Path) -> anyhow::Result<Log> {
     Ok(files)
 }
 
+/// Replays the log of a stream of Spark: the files of a batch that was broken off are not in it.
+fn spark_log(folder: &Path) -> anyhow::Result<Log> {
+    let log = folder.join(SPARK_LOG);
+    let (mut batches, mut compact) = (BTreeSet::new(), None);
+    for entry in fs::read_dir(&log)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if let Ok(batch) = name.parse::<u64>() {
+            batches.insert(batch);
+        } else if let Some(Ok(batch)) = name.strip_suffix(COMPACT).map(str::parse::<u64>) {
+            compact = compact.max(Some(batch));
+        }
+    }
+    let first = compact.map_or(0, |compact| compact + 1);
+    let batches: Vec<u64> = batches.range(first..).copied().collect();
+    ensure!(compact.is_some() || !batches.is_empty(), "it has no batch");
+    let mut files = Log { is_complete: true, ..Log::default() };
+    let names = compact.map(|compact| format!("{compact}{COMPACT}")).into_iter();
+    for (n, name) in names.chain(batches.iter().map(u64::to_string)).enumerate() {
+        let expected = first + n as u64 - u64::from(compact.is_some());
+        ensure!(n == 0 && compact.is_some() || name == expected.to_string(), "it lacks the batch {expected}");
+        let content = fs::read_to_string(log.join(&name))?;
+        let mut lines = content.lines();
+        ensure!(
+            lines.next() == Some(SPARK_VERSION),
+            "its batch {name} is not of the version {SPARK_VERSION}"
+        );
+        for line in lines.filter(|line| !line.trim().is_empty()) {
+            let file: Value =
+                serde_json::from_str(line).with_context(|| format!("its batch {name} is damaged"))?;
+            let path = below(folder, file["path"].as_str().unwrap_or_default())?;
+            match file["action"].as_str() {
+                Some("delete") => files.added.remove(&path),
+                _ => files.added.insert(path),
+            };
+        }
+    }
+    Ok(files)
+}
+
+/// Returns the place in the folder of a file that a log names by its whole address: the folder may
+/// have been moved since.
+fn below(folder: &Path, address: &str) -> anyhow::Result<PathBuf> {
+    let address = percent_decoded(address)?;
+    let steps: Vec<&str> = address.split('/').filter(|step| !step.is_empty()).collect();
+    ensure!(!steps.is_empty() && !steps.contains(&".."), "its file {address:?} lies elsewhere");
+    let path = |from: usize| folder.join(steps[from..].join("/"));
+    Ok((0..steps.len()).map(path).find(|path| path.is_file()).unwrap_or_else(|| path(steps.len() - 1)))
+}
+
 /// Decodes the path of a file, which must lie in the folder.
 fn decoded(path: &str) -> anyhow::Result<String> {
+    let decoded = percent_decoded(path)?;
+    let is_inside = !decoded.is_empty()
+        && !decoded.starts_with('/')
+        && !decoded.contains(':')
+        && !decoded.split('/').any(|step| step == "..");
+    ensure!(is_inside, "its file {path:?} lies elsewhere");
+    Ok(decoded)
+}
+
+fn percent_decoded(path: &str) -> anyhow::Result<String> {
     let (mut bytes, mut rest) = (Vec::new(), path.bytes());
     while let Some(byte) = rest.next() {
         let mut digit = || rest.next().and_then(|digit| char::from(digit).to_digit(16));
@@ -131,13 +207,7 @@ fn decoded(path: &str) -> anyhow::Result<String> {
             byte => byte,
         });
     }
-    let decoded = String::from_utf8(bytes)?;
-    let is_inside = !decoded.is_empty()
-        && !decoded.starts_with('/')
-        && !decoded.contains(':')
-        && !decoded.split('/').any(|step| step == "..");
-    ensure!(is_inside, "its file {path:?} lies elsewhere");
-    Ok(decoded)
+    Ok(String::from_utf8(bytes)?)
 }
 
 #[cfg(test)]
@@ -168,6 +238,10 @@ mod tests {
         assert_eq!(delta(&[(0, first), (1, second)]).unwrap(), ["c.parquet", "day=1%2/b.parquet"]);
         // Without its protocol it may not name all files.
         assert_eq!(delta(&[(0, second)]).unwrap(), ["c.parquet", "d.parquet", "day=1%2/b.parquet"]);
+        let removes = r#"{"remove":{"path":"a.parquet"}}
+{"remove":{"path":"d.parquet"}}"#;
+        assert_eq!(delta(&[(0, removes)]).unwrap(), ["c.parquet", "day=1%2/b.parquet"]);
+        assert!(delta(&[(0, &format!("{{\"protocol\":{{}}}}\n{removes}"))]).unwrap().is_empty());
         for (commits, part) in [
             (&[][..], "has no version"),
             (&[(7, first)], "lacks the version 0"),
@@ -186,6 +260,49 @@ mod tests {
         ] {
             let reason = delta(commits).unwrap_err();
             assert!(reason.contains(part) && reason.contains("as Parquet"), "{reason}: {part}");
+        }
+    }
+
+    /// Returns the files that a stream wrote, by these files of its log, or the reason.
+    fn stream(batches: &[(&str, &str)]) -> Result<Vec<&'static str>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join(SPARK_LOG)).unwrap();
+        fs::create_dir(folder.path().join("day=1 2")).unwrap();
+        let mut files = vec!["a.parquet", "b.parquet", "day=1 2/a.parquet"];
+        files.iter().for_each(|file| fs::write(folder.path().join(file), "").unwrap());
+        for (name, content) in batches {
+            fs::write(folder.path().join(SPARK_LOG).join(name), content).unwrap();
+        }
+        let mut log = listed(folder.path()).map_err(|error| format!("{error:#}"))?.unwrap();
+        files.retain(|file| log.takes(&folder.path().join(file)));
+        log.rest().map_or(Ok(files), |gone| Err(gone.display().to_string()))
+    }
+
+    #[test]
+    fn the_log_of_a_stream_says_which_files_were_committed() {
+        let batch = |path: &str, action: &str| {
+            format!("v1\n{{\"path\":\"{path}\",\"size\":1,\"action\":\"{action}\"}}")
+        };
+        let a = batch("file:///former/out/a.parquet", "add");
+        let nested = batch("hdfs://host:8020/out/day=1%202/a.parquet", "add");
+        assert_eq!(stream(&[("0", &a), (".1.tmp", "half")]).unwrap(), ["a.parquet"]);
+        assert_eq!(stream(&[("0", &a), ("1", &nested)]).unwrap(), ["a.parquet", "day=1 2/a.parquet"]);
+        assert_eq!(stream(&[("0", "v1\n")]).unwrap(), [""; 0]);
+        let compact = format!("{a}\n{}", nested.strip_prefix("v1\n").unwrap());
+        let gone = batch("file:/x/a.parquet", "delete");
+        let batches = [("8", &*a), ("9.compact", &compact), ("10", &gone)];
+        assert_eq!(stream(&batches).unwrap(), ["day=1 2/a.parquet"]);
+        for (batches, part) in [
+            (&[][..], "has no batch"),
+            (&[("1", &*a)], "lacks the batch 0"),
+            (&[("9.compact", &*a), ("11", &a)], "lacks the batch 10"),
+            (&[("0", "v2\n")], "not of the version v1"),
+            (&[("0", "v1\n{")], "batch 0 is damaged"),
+            (&[("0", &batch("../a", "add"))], "lies elsewhere"),
+            (&[("0", &batch("file:/x/c.parquet", "add"))], "c.parquet"),
+        ] {
+            let reason = stream(batches).unwrap_err();
+            assert!(reason.contains(part), "{reason}: {part}");
         }
     }
 

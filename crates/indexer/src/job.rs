@@ -124,10 +124,7 @@ impl Job {
         let progress = Progress::new(&inputs, work.quiet || results_in_terminal);
         if !inputs.left_out.is_empty() {
             let left_out = &inputs.left_out;
-            let why = match left_out.is_side_files() {
-                true => "which say how a folder was written".to_owned(),
-                false => format!("whose names do not say a known format; {WHAT_TO_DO}"),
-            };
+            let why = reason(left_out, "which say how a folder was written");
             progress.console().print(format_args!("left out: {left_out}, {why}"));
         }
         let rejects = Rejects::new(rejects.as_deref(), progress.console(), journal.as_ref())?;
@@ -237,7 +234,7 @@ impl Job {
         } = self;
         let stop = journal.as_ref().map(|_| Stop::listen()).transpose()?;
         journal.as_ref().map_or(Ok(()), Journal::begin)?;
-        let (left_out, notes) = (inputs.left_out.clone(), inputs.notes.clone());
+        let (mut left_out, notes) = (inputs.left_out.clone(), inputs.notes.clone());
         let mut so_far = journal.as_ref().map(|journal| journal.checkpoint().clone()).unwrap_or_default();
         let survey_time = surveyed_from.map_or(Duration::ZERO, |from| from.elapsed());
         progress.start(so_far.time + survey_time);
@@ -248,6 +245,10 @@ impl Job {
             pipeline.run(inputs, so_far.position, |batch| {
                 for record in batch.records {
                     so_far.position = record.position;
+                    if let Some(ending) = record.left_out {
+                        so_far.left_out.add_kind(&ending);
+                        continue;
+                    }
                     let Some(item) = record.item.transpose() else {
                         so_far.n_passed_over += 1;
                         continue;
@@ -296,6 +297,10 @@ impl Job {
         for note in notes.lines() {
             progress.console().print(format_args!("{note}"));
         }
+        if !so_far.left_out.is_empty() {
+            let (members, why) = (&so_far.left_out, reason(&so_far.left_out, "which hold no records"));
+            progress.console().print(format_args!("left out of archives: {members}, {why}"));
+        }
         if so_far.n_read == 0 && so_far.n_passed_over > 0 {
             progress.console().print(format_args!(
                 "no document was found: {} records are no pages (no answers, their status is not 200, or they are \
@@ -307,6 +312,7 @@ impl Job {
             rejects.finish()?;
             return Err(AllRejected(so_far.n_read).into());
         }
+        left_out.merge(&so_far.left_out);
         let counts = sink.finish(&mut rejects)?;
         let time = progress.elapsed();
         let Checkpoint { n_read, n_passed_over, n_whole_pages, n_text_bytes, n_short, .. } = so_far;
@@ -326,6 +332,14 @@ impl Job {
             journal.finish(&report)?;
         }
         Ok(report)
+    }
+}
+
+/// Formats the reason why files are left out; `side_files` is that of files beside the data.
+fn reason(left_out: &LeftOut, side_files: &str) -> String {
+    match left_out.is_side_files() {
+        true => side_files.to_owned(),
+        false => format!("whose names do not say a known format; {WHAT_TO_DO}{}", left_out.advice()),
     }
 }
 

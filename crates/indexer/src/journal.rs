@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use corpus::Position;
+use corpus::{LeftOut, Position};
 use index::{Index, WriteMark};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -103,6 +103,9 @@ pub(crate) struct Checkpoint {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) n_whole_pages: u64,
     pub(crate) n_text_bytes: u64,
+    /// Files in archives that are not read.
+    #[serde(default, skip_serializing_if = "LeftOut::is_empty")]
+    pub(crate) left_out: LeftOut,
     /// Number of short texts, if these are counted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) n_short: u64,

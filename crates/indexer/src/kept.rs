@@ -28,15 +28,16 @@ impl KeptOutput {
         let format = format_of(path)?;
         for (input, found) in inputs.formats() {
             let fits = match format {
-                Format::Parquet => found == Format::Parquet,
-                Format::Csv | Format::Tsv => found.delimiter().is_some(),
+                Format::Parquet => found == Some(Format::Parquet),
+                Format::Csv | Format::Tsv => found.is_some_and(|found| found.delimiter().is_some()),
                 _ => true,
             };
             ensure!(
                 fits,
-                "{} is {found} and cannot be written to {}, which takes {} only; an output whose name ends in .jsonl takes \
+                "{} is {} and cannot be written to {}, which takes {} only; an output whose name ends in .jsonl takes \
                  everything",
                 input.display(),
+                found.map_or("an archive", Format::name),
                 path.display(),
                 if format == Format::Parquet { "parquet" } else { "csv and tsv" }
             );

@@ -71,6 +71,8 @@ pub(crate) struct Outcome {
     /// The document, or the reason for its rejection; `None` for a record that holds none, such as
     /// an answer that is no page.
     pub(crate) item: Result<Option<Item>, String>,
+    /// The ending of a file in an archive that stands here and is not read.
+    pub(crate) left_out: Option<Box<str>>,
 }
 
 /// A document on its way through a command, with its place in the input.
@@ -135,6 +137,7 @@ impl Pipeline<'_> {
             if self.shard.is_some_and(is_other) {
                 return None;
             }
+            let left_out = record.as_ref().ok().and_then(|(raw, _)| raw.left_out()).map(Box::from);
             let item = match record {
                 Err(reason) => Err(reason),
                 Ok((_, None)) => Ok(None),
@@ -150,7 +153,7 @@ impl Pipeline<'_> {
                     })
                 }
             };
-            Some(Outcome { number, position, item })
+            Some(Outcome { number, position, item, left_out })
         });
         let records = records.collect();
         let (origin, is_at_rest) = (Arc::clone(&chunk.origin), chunk.is_at_rest());

@@ -28,7 +28,7 @@ fn as_character<S: Serializer>(delimiter: &Option<u8>, serializer: S) -> Result<
 
 /// Encoding of a text, by any of the names that browsers know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TextEncoding(pub(super) &'static Encoding);
+pub struct TextEncoding(pub(crate) &'static Encoding);
 
 impl FromStr for TextEncoding {
     type Err = &'static str;

@@ -35,7 +35,7 @@ enum State {
 
 impl<R: Read> Transcoded<R> {
     /// Returns a reader of the text in `encoding`; in the one it is found to have if `None`.
-    pub(super) fn new(reader: R, encoding: Option<&'static Encoding>) -> Self {
+    pub(crate) fn new(reader: R, encoding: Option<&'static Encoding>) -> Self {
         let state = State::Begin(encoding);
         Self { reader, state, text: Vec::new(), at: 0, failure: None, is_ended: false }
     }
@@ -104,6 +104,11 @@ impl<R: Read> Read for Transcoded<R> {
         self.at += n;
         Ok(n)
     }
+}
+
+/// Returns true for a beginning with the byte order mark of UTF-16.
+pub(crate) fn is_utf_16(head: &[u8]) -> bool {
+    head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff")
 }
 
 /// Returns the state by the encoding given, by the byte order mark, which is taken away, or by the

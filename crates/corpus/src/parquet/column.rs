@@ -8,7 +8,7 @@ use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type};
 use uuid::Uuid;
 
 use super::super::field_path::{FieldPath, Step};
-use super::super::records::Cell;
+use super::super::records::{Cell, RecordError, Records};
 use super::decimal::Decimal;
 use super::nested::{Levels, Repeated, Select};
 use super::unit::Unit;
@@ -56,7 +56,7 @@ enum Kind {
 /// Values of a column in some rows, one for each row.
 pub(super) type Values = Vec<Value>;
 
-pub(super) enum Value {
+pub(crate) enum Value {
     Cell(Cell),
     Text(ByteArray),
     Bytes(ByteArray),
@@ -69,6 +69,27 @@ impl Value {
             Self::Text(bytes) | Self::Bytes(bytes) => bytes.len(),
         }
     }
+}
+
+/// Adds a row of these values, unless it is longer than the limit.
+pub(crate) fn push_row<'v>(
+    values: impl Iterator<Item = &'v Value> + Clone,
+    number: u64,
+    record_bytes_max: usize,
+    records: &mut Records,
+) {
+    if values.clone().map(Value::n_bytes).sum::<usize>() > record_bytes_max {
+        records.push_error(number, RecordError::TooLong(record_bytes_max));
+        return;
+    }
+    for value in values {
+        match value {
+            Value::Text(text) => records.push_text_cell(text.data()),
+            Value::Bytes(bytes) => records.push_bytes_cell(bytes.data()),
+            Value::Cell(cell) => records.push_cell(*cell),
+        }
+    }
+    records.push(number);
 }
 
 impl Column {

@@ -5,8 +5,8 @@ use super::super::records::Cell;
 
 /// A column of decimals, each stored as a number of units of 10^-scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Decimal {
-    pub(super) scale: i32,
+pub(crate) struct Decimal {
+    pub(crate) scale: i32,
 }
 
 impl Decimal {
@@ -15,7 +15,7 @@ impl Decimal {
     }
 
     /// Returns the cell of a two's complement integer, big-endian, of any length.
-    pub(super) fn of_bytes(self, unscaled: &[u8]) -> Cell {
+    pub(crate) fn of_bytes(self, unscaled: &[u8]) -> Cell {
         let Some((first, rest)) = unscaled.split_first() else { return Cell::Integer(0) };
         let first = first.cast_signed();
         let exact = (unscaled.len() <= size_of::<i128>())

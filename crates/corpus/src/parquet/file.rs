@@ -17,8 +17,13 @@ pub struct ParquetFile(Parts);
 /// # Errors
 /// If the file is not Parquet, or cannot be read.
 pub fn open_parquet(location: &Location) -> Result<SerializedFileReader<ParquetFile>> {
+    open_parts(location.open_parts()?)
+}
+
+/// Reads the metadata of a file opened before.
+pub(super) fn open_parts(parts: Parts) -> Result<SerializedFileReader<ParquetFile>> {
     guarded(|| {
-        let file = ParquetFile(location.open_parts()?);
+        let file = ParquetFile(parts);
         let remote = match &file.0 {
             Parts::Local(_) => None,
             Parts::Remote(windows) => Some(windows.clone()),

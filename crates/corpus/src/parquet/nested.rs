@@ -74,7 +74,7 @@ impl Levels<'_> {
 }
 
 /// Joins the values of two elements, as in JSON.
-fn joined(before: Value, value: Value) -> Value {
+pub(crate) fn joined(before: Value, value: Value) -> Value {
     let join = |before: &ByteArray, text: &ByteArray| {
         ByteArray::from([before.data(), TEXT_SEPARATOR.as_bytes(), text.data()].concat())
     };

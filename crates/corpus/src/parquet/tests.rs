@@ -70,8 +70,8 @@ fn read_sample(
     fs::write(file.path(), content).unwrap();
     let n_bytes = Arc::default();
     let columns = names.clone().columns();
-    let mut parquet =
-        Parquet::open(&Location::local(file.path().to_owned()), &columns, &n_bytes, record_bytes_max)?;
+    let parts = Parts::Local(file.into_file());
+    let mut parquet = Parquet::open(parts, &columns, &n_bytes, record_bytes_max)?;
     Ok(rows(&mut parquet, names.clone()))
 }
 

@@ -4,7 +4,7 @@ use parquet::basic::{ConvertedType, LogicalType, TimeUnit};
 
 /// Unit of a column of times, which are counted from 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(crate) enum Unit {
     Days,
     Milliseconds,
     Microseconds,
@@ -27,7 +27,7 @@ impl Unit {
     }
 
     /// Converts `n` to milliseconds since 1970, rounded down.
-    pub(super) fn to_ms(self, n: i64) -> i64 {
+    pub(crate) fn to_ms(self, n: i64) -> i64 {
         match self {
             Self::Days => n.saturating_mul(24 * 60 * 60 * 1_000),
             Self::Milliseconds => n,

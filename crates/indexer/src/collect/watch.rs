@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, ensure};
-use corpus::{FILES_MAX, Format, LeftOut};
+use corpus::{FILES_MAX, Format, LeftOut, has_known_ending, known_endings};
 use walkdir::WalkDir;
 
 use crate::durable;
@@ -126,7 +126,7 @@ impl WatchFolder {
             }
             let why = if !entry.file_type().is_file() {
                 "it is no regular file".to_owned()
-            } else if format.or_else(|| Format::of(&name)).is_none() {
+            } else if format.is_none() && !has_known_ending(&name) {
                 unknown.add(&name, entry.path(), !self.named.contains(entry.path()));
                 unfit.insert(entry.into_path());
                 continue;
@@ -212,7 +212,7 @@ impl Unknown {
     /// Reports the new ones, in one line.
     fn say(&self) {
         let Some(first) = &self.first else { return };
-        let (first, endings) = (first.display(), Format::suffixes());
+        let (first, endings) = (first.display(), known_endings());
         match self.new.n() - 1 {
             0 => complain(format_args!(
                 "{first} is left where it is: its name does not end in one of {endings}; --format says what all are"

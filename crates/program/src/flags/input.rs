@@ -24,7 +24,8 @@ pub struct FileArgs {
     /// Spark and others write beside their data (_SUCCESS, _temporary, .crc); names that begin with
     /// a dot are passed over. Of a Delta table the files count that its log names. An empty file
     /// has no record; an empty text or page is a document without features. Files may be packed
-    /// with gzip, zstd or bzip2, which is told by their content.
+    /// with gzip, zstd or bzip2, which is told by their content. Archives (.tar .tgz .tar.zst .zip)
+    /// are read member by member, each as a file of its own.
     ///
     /// s3://BUCKET/KEY takes AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN,
     /// AWS_REGION, AWS_ENDPOINT_URL, gs:// GOOGLE_APPLICATION_CREDENTIALS, hdfs://HOST:PORT/PATH
@@ -136,7 +137,8 @@ struct TableArgs {
     /// read. Backslashes escape quotes where the first rows do not fit otherwise.
     #[arg(long, value_name = "CHAR", env = "PIGEONHOLE_QUOTE")]
     quote: Option<Quote>,
-    /// Encoding of CSV and TSV, as gb18030 or windows-1252 [default: told by the bytes]
+    /// Encoding of CSV, TSV, JSON Lines and texts, as gb18030 or windows-1252 [default: told by the
+    /// bytes; JSON Lines are in UTF-8, or begin with a byte order mark]
     #[arg(long, value_name = "NAME", env = "PIGEONHOLE_ENCODING")]
     encoding: Option<TextEncoding>,
 }
@@ -236,6 +238,7 @@ fn format() -> impl TypedValueParser<Value = Format> {
             Format::Csv => "Comma-separated values; the first row names the fields",
             Format::Tsv => "Tab-separated values",
             Format::Parquet => "Parquet, from files only",
+            Format::Arrow => "Arrow: its stream, and its file, which is Feather",
             Format::Text => {
                 "A file is a document: its path is the id, all of it the text, in any usual encoding"
             }

@@ -1,0 +1,190 @@
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use arrow_array::builder::{
+    FixedSizeBinaryBuilder, ListBuilder, StringBuilder, StringDictionaryBuilder, StructBuilder,
+};
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    BinaryArray, Decimal128Array, Int64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray,
+    UInt64Array,
+};
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use arrow_schema::{DataType, Field, Fields, Schema};
+
+use super::super::fields::FieldNames;
+use super::super::fields::testing::{names, rows};
+use super::super::mutations::Numbers;
+use super::*;
+
+fn options(compression: Option<CompressionType>) -> IpcWriteOptions {
+    IpcWriteOptions::default().try_with_compression(compression).unwrap()
+}
+
+fn file(batches: &[RecordBatch], compression: Option<CompressionType>) -> Vec<u8> {
+    let schema = batches[0].schema();
+    let mut writer = FileWriter::try_new_with_options(Vec::new(), &schema, options(compression)).unwrap();
+    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    writer.finish().unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn stream(batches: &[RecordBatch], compression: Option<CompressionType>) -> Vec<u8> {
+    let schema = batches[0].schema();
+    let mut writer = StreamWriter::try_new_with_options(Vec::new(), &schema, options(compression)).unwrap();
+    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    writer.finish().unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)))
+        .unwrap()
+}
+
+/// Returns a table of two batches with `n_rows` rows each; every third text is null.
+pub(in super::super) fn sample(n_rows: i64) -> Vec<RecordBatch> {
+    let batches = (0..2).map(|n_batch| {
+        let numbers = n_batch * n_rows + 1..=(n_batch + 1) * n_rows;
+        let texts: StringArray = numbers.clone().map(|n| (n % 3 != 0).then(|| format!("text {n}"))).collect();
+        batch(vec![("number", Arc::new(Int64Array::from_iter_values(numbers))), ("text", Arc::new(texts))])
+    });
+    batches.collect()
+}
+
+pub(in super::super) fn sample_file() -> Vec<u8> {
+    file(&sample(4), Some(CompressionType::ZSTD))
+}
+
+fn read(content: &[u8], id: &str, text: &str) -> Vec<(u64, Result<String, String>)> {
+    let names = FieldNames { id: Some(id.parse().unwrap()), ..names(&[text], false) };
+    let mut arrow = Arrow::new(content, &names.clone().columns(), 1000);
+    rows(&mut arrow, names)
+}
+
+#[test]
+fn both_forms_with_each_compression() {
+    let batches = sample(1000);
+    for compression in [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)] {
+        for content in [file(&batches, compression), stream(&batches, compression)] {
+            let rows = read(&content, "number", "text");
+            assert_eq!(rows.len(), 2000);
+            for (i, (number, row)) in rows.iter().enumerate() {
+                assert_eq!(*number, i as u64 + 1);
+                match row {
+                    Ok(row) => assert_eq!(*row, format!("{number} text {number}")),
+                    Err(why) => assert!(number % 3 == 0 && why.contains("\"text\" holds null"), "{why}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn ids_and_texts_of_many_types() {
+    let mut messages = ListBuilder::new(StructBuilder::from_fields(
+        Fields::from(vec![Field::new("content", DataType::Utf8, true)]),
+        2,
+    ));
+    for texts in [&["a", "b"][..], &[]] {
+        for text in texts {
+            let message = messages.values();
+            message.field_builder::<StringBuilder>(0).unwrap().append_value(text);
+            message.append(true);
+        }
+        messages.append(true);
+    }
+    let mut dictionary = StringDictionaryBuilder::<Int32Type>::new();
+    ["x", "x"].iter().for_each(|text| dictionary.append_value(text));
+    let uuid = [0x12; 16];
+    let mut uuids = FixedSizeBinaryBuilder::new(16);
+    [uuid, uuid].iter().for_each(|uuid| uuids.append_value(uuid).unwrap());
+    let decimals = Decimal128Array::from(vec![700, 701]).with_precision_and_scale(10, 2).unwrap();
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("large", Arc::new(LargeStringArray::from(vec!["l", "m"]))),
+        ("view", Arc::new(StringViewArray::from(vec!["v", "a view of more than twelve bytes"]))),
+        ("dictionary", Arc::new(dictionary.finish())),
+        ("messages", Arc::new(messages.finish())),
+        ("raw", Arc::new(BinaryArray::from(vec![&b"r"[..], b"\x01\xff"]))),
+        ("unsigned", Arc::new(UInt64Array::from(vec![u64::MAX, 1]))),
+        ("decimal", Arc::new(decimals)),
+        ("uuid", Arc::new(uuids.finish())),
+    ];
+    let content = stream(&[batch(columns)], None);
+    for (id, text, expected) in [
+        ("large", "view", ["l v", "m a view of more than twelve bytes"]),
+        ("view", "dictionary", ["v x", "a view of more than twelve bytes x"]),
+        ("large", "messages[*].content", ["l a\nb", "there is no field \"messages[*].content\""]),
+        ("large", "messages[1].content", ["l b", "there is no field \"messages[1].content\""]),
+        ("raw", "large", ["r l", "01ff m"]),
+        ("unsigned", "large", ["18446744073709551615 l", "1 m"]),
+        ("decimal", "large", ["7 l", "a number that is no 64-bit integer"]),
+        ("uuid", "large", ["12121212121212121212121212121212 l", "12121212121212121212121212121212 m"]),
+        ("large", "messages", ["holds a list", "holds a list"]),
+        ("large", "none", ["there is no field \"none\"; it has \"large\"", "there is no field"]),
+    ] {
+        let rows = read(&content, id, text);
+        assert_eq!(rows.len(), 2);
+        for ((_, row), expected) in rows.iter().zip(expected) {
+            assert!(row.as_ref().unwrap_or_else(|why| why).contains(expected), "{id} {text}: {row:?}");
+        }
+    }
+}
+
+#[test]
+fn a_field_that_says_so_holds_uuids() {
+    let mut uuids = FixedSizeBinaryBuilder::new(16);
+    uuids.append_value([0x12; 16]).unwrap();
+    let metadata = HashMap::from([("ARROW:extension:name".to_owned(), "arrow.uuid".to_owned())]);
+    let fields = vec![
+        Field::new("id", DataType::FixedSizeBinary(16), false).with_metadata(metadata),
+        Field::new("text", DataType::Utf8, false),
+    ];
+    let columns: Vec<ArrayRef> = vec![Arc::new(uuids.finish()), Arc::new(StringArray::from(vec!["t"]))];
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap();
+    let rows = read(&file(&[batch], None), "id", "text");
+    assert_eq!(rows, [(1, Ok("12121212-1212-1212-1212-121212121212 t".to_owned()))]);
+}
+
+#[test]
+fn what_breaks_off_or_is_forged_is_an_error() {
+    let whole = file(&sample(100), Some(CompressionType::LZ4_FRAME));
+    let last = |content: &[u8]| read(content, "number", "text").pop().unwrap().1;
+    for end in (8..whole.len() - 700).step_by(31) {
+        last(&whole[..end]).unwrap_err();
+    }
+    assert!(last(b"ARROW1\0\0\xff\xff\xff\xff\xf8\xff\xff\x7f").unwrap_err().contains("longer than 64 MiB"));
+    assert!(last(b"\xff\xff\xff\xff\xf8\0\0\0\0\0").unwrap_err().contains("breaks off in a message"));
+    assert!(last(b"").unwrap_err().contains("without the mark of its end"));
+    // A buffer that says to hold an exabyte; each of its lengths is looked at before memory is taken.
+    let mut numbers = Numbers(3);
+    let texts = stream(&sample(100), Some(CompressionType::ZSTD));
+    for _ in 0..2000 {
+        let mut forged = texts.clone();
+        let at = numbers.below(forged.len() - 8);
+        forged[at..at + 8]
+            .copy_from_slice(&[[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f], [0xff; 8]][at % 2]);
+        for (_, row) in read(&forged, "number", "text") {
+            assert!(!row.is_err_and(|why| why.contains("internal error")), "{at}");
+        }
+    }
+}
+
+/// Reader that gives few bytes at a time.
+struct Little(io::Cursor<Vec<u8>>);
+
+impl Read for Little {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = buffer.len().min(7);
+        self.0.read(&mut buffer[..n])
+    }
+}
+
+#[test]
+fn bytes_may_come_one_by_one() {
+    let names = FieldNames { id: Some("number".parse().unwrap()), ..names(&["text"], false) };
+    let content = Little(io::Cursor::new(file(&sample(10), None)));
+    let mut arrow = Arrow::new(content, &names.clone().columns(), 1000);
+    assert_eq!(rows(&mut arrow, names).len(), 20);
+}
