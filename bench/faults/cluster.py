@@ -316,7 +316,7 @@ def started_worker(programs, store, log):
 
 def dedup(programs, store, work, name, source):
     outputs = [work / f"{name}-{role}.jsonl" for role in ("kept", "dropped")]
-    command = [programs / "indexer", "dedup", "-q", "--store", store, "--output", outputs[0], "--duplicates", outputs[1], "--format", "jsonl", source]
+    command = [programs / "indexer", "dedup", "-q", "--force", "--store", store, "--output", outputs[0], "--duplicates", outputs[1], "--format", "jsonl", source]
     return [str(part) for part in command], outputs
 
 
@@ -337,7 +337,7 @@ def feeding(storm, process, path, minutes):
 def looked_at(storm, programs, store, work):
     """Counts of the index when all is over: lost, twice, near another; and what `verify` found."""
     exported = work / "exported.jsonl"
-    code, _, said = run(programs / "indexer", "export", "-q", "--store", store, "--output", exported)
+    code, _, said = run(programs / "indexer", "export", "-q", "--force", "--store", store, "--output", exported)
     assert code == 0, said
     ids = collections.Counter(json.loads(line)["id"] for line in exported.read_text().splitlines())
     old = {f"old/{number}" for number in range(N_OLD)}

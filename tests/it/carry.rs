@@ -38,7 +38,7 @@ pub(crate) fn indexed(folder: &Path, name: &str, flags: &[&str]) -> String {
 /// Returns the records of an index without the times, in the order of their ids.
 pub(crate) fn records(folder: &Path, store: &str) -> Vec<Value> {
     let path = at(folder, "records.jsonl");
-    run("indexer", ["export", "-q", "--store", store, "--output", &path]).expect(0);
+    run("indexer", ["export", "-q", "--force", "--store", store, "--output", &path]).expect(0);
     let text = fs::read_to_string(path).unwrap();
     let mut records: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for record in &mut records {
@@ -80,8 +80,9 @@ fn what_was_exported_is_imported_as_the_same_index() {
         let mut before = Vec::new();
         for name in ["a.parquet", "a.jsonl", "a.jsonl.zst", "a.csv", "a.tsv.gz"] {
             let (file, new) = (at(folder, name), embedded(folder, &format!("new-{n}-{name}")));
-            let summary =
-                run("indexer", ["export", "-q", "--store", &old, "--output", &file]).expect(0).stdout;
+            let summary = run("indexer", ["export", "-q", "--force", "--store", &old, "--output", &file])
+                .expect(0)
+                .stdout;
             let back = way_back(&summary);
             assert!(before.is_empty() || before == back);
             before.clone_from(&back);

@@ -53,7 +53,8 @@ fn a_part_is_dropped_for_its_whole() {
         fs::write(&corpus, input).unwrap();
         let has_journal = more.contains(&"--journal");
         let report = if has_journal { vec![] } else { vec!["--report", &json] };
-        let args = [&["dedup", "-q", "--duplicates", &dropped, &corpus], more, &report[..]].concat();
+        let args =
+            [&["dedup", "-q", "--force", "--duplicates", &dropped, &corpus], more, &report[..]].concat();
         let said = run("indexer", args).expect(0).stdout;
         let rows = lines(&dropped);
         let contained: Vec<&Value> = rows.iter().filter(|row| row["contained"] == true).collect();
@@ -81,12 +82,12 @@ fn a_part_is_dropped_for_its_whole() {
     // With the flag, the report has a place for parts even where there are none.
     let single = at("single.jsonl");
     fs::write(&single, json_lines([("a", "The ferry leaves at noon.")])).unwrap();
-    run("indexer", ["dedup", "-q", "--contained", "0.9", "--report", &json, &single]).expect(0);
+    run("indexer", ["dedup", "-q", "--force", "--contained", "0.9", "--report", &json, &single]).expect(0);
     let report: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
     assert_eq!(report["counts"]["contained"], 0);
     assert_eq!(report["doubtful"]["contained"], serde_json::json!({ "n": 0, "pairs": [] }));
     // Without the flag, no report mentions parts, and the parts stay.
-    let said = run("indexer", ["dedup", "-q", "--duplicates", &dropped, &corpus]).expect(0).stdout;
+    let said = run("indexer", ["dedup", "-q", "--force", "--duplicates", &dropped, &corpus]).expect(0).stdout;
     let rows = lines(&dropped);
     assert!(rows.len() == 1 && rows[0].get("contained").is_none() && !said.contains("contained"), "{rows:?}");
 }

@@ -30,13 +30,13 @@ impl Folder {
     /// Counts the corpus into the file `name`.
     fn count(&self, name: &str, args: &[&str]) -> Run {
         let (corpus, output) = (self.path("corpus.jsonl"), self.path(name));
-        run("indexer", [&["idf", "-q", &corpus, "--output", &output], args].concat())
+        run("indexer", [&["idf", "-q", "--force", &corpus, "--output", &output], args].concat())
     }
 
     fn merge(&self, names: &[&str], output: &str, args: &[&str]) -> Run {
         let files: Vec<String> = names.iter().map(|name| self.path(name)).collect();
         let files: Vec<&str> = files.iter().map(String::as_str).collect();
-        run("indexer", [&["idf-merge", "--output", &self.path(output)], &files[..], args].concat())
+        run("indexer", [&["idf-merge", "--force", "--output", &self.path(output)], &files[..], args].concat())
     }
 
     /// Returns the names of the files beside the corpus.

@@ -1,14 +1,19 @@
 //! `indexer`: arguments and files in; output, files and exit status out.
 
+mod alike;
 mod dry_run;
+mod existing;
 mod fields;
 pub(crate) mod formats;
 pub(crate) mod inputs;
 mod keep;
 mod left_out;
+mod left_over;
 mod nested;
 mod outputs;
+mod parts;
 mod report;
+mod rows;
 mod short_texts;
 mod streams;
 mod tables;
@@ -283,8 +288,8 @@ fn an_id_used_twice_is_dropped_or_rejected_but_never_kept_twice() {
     let dups = folder.path().join("dups");
     for store in ["memory:".to_owned(), format!("embedded:{}", folder.path().join("index").to_str().unwrap())]
     {
-        let args =
-            ["dedup", "-q", "-", "--store", &store, "--output", "-", "--duplicates", dups.to_str().unwrap()];
+        let outputs = ["--output", "-", "--duplicates", dups.to_str().unwrap(), "--force"];
+        let args = [&["dedup", "-q", "-", "--store", &store], &outputs[..]].concat();
         let run = run_with_input("indexer", args, input.as_bytes()).expect(1);
         assert_eq!(run.stdout, json_lines([("a", LONG), ("b", other), ("c", "")]), "{store}");
         assert!(run.stderr.contains("earlier record"), "{}", run.stderr);

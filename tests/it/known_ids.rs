@@ -124,7 +124,7 @@ fn check(store: &dyn Fn(&str) -> String) {
             run("indexer", ["dedup", "-q", "--store", &store, "--output", "/dev/null", &last]).expect(0);
             let before = digest(&store);
             let dedup = |more: &[&str]| {
-                let args = ["dedup", "-q", "--store", &store, "--known-ids", value, &this];
+                let args = ["dedup", "-q", "--force", "--store", &store, "--known-ids", value, &this];
                 run("indexer", [&args[..], more].concat()).expect(0).stdout
             };
             dedup(&["--dry-run", "--report", &report]);
@@ -193,7 +193,7 @@ fn workers_share_a_crawl() {
     run("indexer", ["dedup", "-q", "--store", &store, "--output", "/dev/null", &at("last.jsonl")]).expect(0);
     let mut kept = Vec::new();
     for shard in ["0/2", "1/2"] {
-        let args = ["dedup", "-q", "--store", &store, "--known-ids", "compare", "--shard", shard];
+        let args = ["dedup", "-q", "--force", "--store", &store, "--known-ids", "compare", "--shard", shard];
         run("indexer", [&args[..], &["--output", &at("kept"), &at("this.jsonl")]].concat()).expect(0);
         kept.extend(fields(&at("kept"), "id").into_iter().map(|id| id.parse::<u64>().unwrap()));
     }

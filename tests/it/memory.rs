@@ -36,7 +36,7 @@ fn pairs_and_clusters_stop_in_order_too() {
     for option in ["--pairs", "--clusters"] {
         for kib in [40_000, 50_000, 400_000] {
             let args = ["dedup", "-q", "--threads", "1", "--profile", "minhash", &corpus, "--output", &kept];
-            let args = [&args[..], &[option, &found]].concat();
+            let args = [&args[..], &[option, &found, "--force"]].concat();
             let output = limited(&format!("-d {kib}"), "indexer", &args).output().unwrap();
             let said = String::from_utf8_lossy(&output.stderr);
             let is_in_order =

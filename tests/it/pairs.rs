@@ -86,7 +86,7 @@ pub(crate) fn of_copies_too(lines: &str) -> Pairs {
 fn self_join(folder: &Path, corpus: &str, flags: &[&str]) -> Pairs {
     let pairs = at(folder, "self-join.jsonl");
     let output = at(folder, "kept.jsonl");
-    let args = ["dedup", "-q", corpus, "--pairs", &pairs, "--output", &output];
+    let args = ["dedup", "-q", "--force", corpus, "--pairs", &pairs, "--output", &output];
     let dedup = run("indexer", [&args, flags].concat());
     assert!(dedup.code.is_some_and(|code| code < 2), "{dedup:?}");
     of_copies_too(&fs::read_to_string(&pairs).unwrap())

@@ -113,7 +113,8 @@ fn check_formats(folder: &Path, names: &[String], elsewhere: &Elsewhere) {
         let [kept, dropped, rejects] = outputs.map(at);
         for keep in ["first", "longest"] {
             let dedup = |input: &str| {
-                let args = ["dedup", "-q", "--segmenter", "words", "--keep", keep, "--output", &kept];
+                let args =
+                    ["dedup", "-q", "--force", "--segmenter", "words", "--keep", keep, "--output", &kept];
                 let args = [&args[..], &["--duplicates", &dropped, "--rejects", &rejects, input]].concat();
                 left(place.path(), elsewhere.run(&args), &outputs, &elsewhere.folder, folder)
             };

@@ -57,6 +57,7 @@ fn what_is_in_doubt_comes_first() {
             "dedup",
             "-q",
             "--dry-run",
+            "--force",
             "--min-similarity",
             "0.6",
             "--report",
@@ -125,7 +126,7 @@ fn signs_of_a_wrong_run_are_on_the_page() {
     let store = format!("embedded:{}", at("index"));
     let lines = (0..12).map(|n| json_lines([(format!("d{n}").as_str(), text(n, 5).as_str())]));
     fs::write(&corpus, lines.collect::<String>()).unwrap();
-    let args = ["dedup", "-q", "--store", &store, "--report", &json, "--report", &page, &corpus];
+    let args = ["dedup", "-q", "--force", "--store", &store, "--report", &json, "--report", &page, &corpus];
     run("indexer", args).expect(0);
     let signs = || {
         let report: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();

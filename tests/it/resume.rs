@@ -99,15 +99,19 @@ impl Job {
     }
 
     fn dedup(place: &Path, name: &str, corpus: &str, more: &[&str]) -> Self {
+        // In parts, where the name has a place for their number.
         let (kept, dropped) = match corpus.rsplit('.').next() {
             Some("csv") => ("kept.csv", "dropped.tsv.gz"),
-            Some("tsv") => ("kept.tsv.zst", "dropped.csv"),
+            Some("tsv") => ("kept-{}.tsv.zst", "dropped.csv"),
+            Some("jsonl") => ("kept-{}.jsonl", "dropped.jsonl"),
+            Some("warc") => ("kept.parquet", "dropped.jsonl.gz"),
             Some("parquet") => ("kept.parquet", "dropped.parquet"),
-            Some("texts") => ("kept.jsonl.gz", "dropped.parquet"),
+            Some("texts") => ("kept-{}.parquet", "dropped.parquet"),
             _ => ("kept.jsonl.gz", "dropped.jsonl.zst"),
         };
         let what = ["dedup", "--output", kept, "--duplicates", dropped];
-        Self::new(place, name, corpus, &[&what, more].concat())
+        let parts: &[&str] = if kept.contains("{}") { &["--output-bytes-max", "60kB"] } else { &[] };
+        Self::new(place, name, corpus, &[&what, parts, more].concat())
     }
 
     fn spawn(&self) -> Child {

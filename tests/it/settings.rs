@@ -193,7 +193,16 @@ fn dedup_takes_no_index_that_is_for_all() {
     let dedup = |path: &str| {
         run(
             "indexer",
-            ["dedup", "-q", "--config", path, "--output", kept.to_str().unwrap(), news().to_str().unwrap()],
+            [
+                "dedup",
+                "-q",
+                "--force",
+                "--config",
+                path,
+                "--output",
+                kept.to_str().unwrap(),
+                news().to_str().unwrap(),
+            ],
         )
         .expect(0)
     };

@@ -261,7 +261,7 @@ pub(crate) fn digest(store: &str) -> String {
 pub(crate) fn kept(store: &str, scheme: &str, corpus: &str) -> String {
     let output = tempfile::NamedTempFile::new().unwrap();
     let path = output.path().to_str().unwrap();
-    let flags = ["--scheme", scheme, "--texts", "zstd", "--output", path];
+    let flags = ["--scheme", scheme, "--texts", "zstd", "--force", "--output", path];
     run("indexer", [&["dedup", "-q", "--store", store, corpus][..], &flags].concat()).expect(0);
     std::fs::read_to_string(path).unwrap()
 }

@@ -97,8 +97,8 @@ fn pairs_are_those_of_the_texts() {
         assert!(certain.len() > 10, "{}", certain.len());
         let [pairs, kept, dropped] = ["pairs.jsonl", "kept.jsonl", "dropped.jsonl"].map(at);
         let paths = [&pairs, &kept, &dropped].map(|path| path.to_str().unwrap());
-        let args =
-            ["dedup", "-q", &input, "--pairs", paths[0], "--output", paths[1], "--duplicates", paths[2]];
+        let outputs = ["--pairs", paths[0], "--output", paths[1], "--duplicates", paths[2]];
+        let args = [&["dedup", "-q", "--force", &input], &outputs[..]].concat();
         run("indexer", args).expect(0);
         let mut found = BTreeSet::new();
         for (a, b, similarity, _) in of_copies_too(&fs::read_to_string(&pairs).unwrap()) {
@@ -279,7 +279,7 @@ fn another_text_of_the_same_sets_under_the_same_id_is_rejected() {
     // Simhashes count repeated words. Without simhashes, only the texts tell records apart.
     for more in [&[][..], &["--store", &store], &["--keep", "longest"], &["--texts", "none"]] {
         let args = ["dedup", "-q", &inputs, "--profile", "minhash", "--output", &kept, "--rejects", &rejects];
-        let said = run("indexer", [&args[..], more].concat()).expect(1);
+        let said = run("indexer", [&args[..], more, &["--force"]].concat()).expect(1);
         let kept = lines(Path::new(&kept));
         assert_eq!(kept.len(), 1);
         let numbers: Vec<u64> =

@@ -1,8 +1,10 @@
 //! Fields of a record, in any format: its id, its text, its source, and whatever else is requested.
 
 mod given;
+mod likely;
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use index::{DocumentId, Source};
@@ -85,6 +87,8 @@ pub struct Fields {
     ranking: Option<Ranking>,
     label: Option<FieldPath>,
     json: JsonFields,
+    /// Flags that the first record without an id or a text suggests.
+    suggested: OnceLock<Option<String>>,
 }
 
 /// Content of a record.
@@ -153,6 +157,7 @@ impl Fields {
             ranking: None,
             label: None,
             json: JsonFields::new(std::iter::empty()),
+            suggested: OnceLock::new(),
         };
         fields.json = JsonFields::new(fields.paths());
         fields
@@ -188,6 +193,12 @@ impl Fields {
         (0..self.texts.len()).filter(unseen).map(|i| &self.texts[i])
     }
 
+    /// Returns the flags with which the first record without an id or a text might have been read,
+    /// as in `--text-field body`.
+    pub fn suggested(&self) -> Option<&str> {
+        self.suggested.get()?.as_deref()
+    }
+
     /// Returns the columns for a reader of rows to find: the argument of
     /// [`Inputs::chunks`](crate::Inputs::chunks).
     #[must_use]
@@ -213,12 +224,12 @@ impl Fields {
         match record.form {
             Form::Json => {
                 let values = self.json.parse(record.bytes)?;
-                self.check_presence(&values, |path| there::in_line(record.bytes, path))?;
+                self.check_presence(&values, Some(record.bytes), |path| there::in_line(record.bytes, path))?;
                 self.record(values, place).map(Some)
             }
             Form::Row => {
                 let values = self.row(record)?;
-                self.check_presence(&values, |_| format!("it has {}", record.columns))?;
+                self.check_presence(&values, None, |_| format!("it has {}", record.columns))?;
                 self.record(values, place).map(Some)
             }
             Form::LeftOut => Ok(None),
@@ -306,16 +317,20 @@ impl Fields {
     fn check_presence(
         &self,
         values: &Values<'_>,
+        line: Option<&[u8]>,
         there: impl Fn(&FieldPath) -> String,
     ) -> Result<(), String> {
         let [id, rest @ ..] = &values[..] else { return Ok(()) };
-        let texts = &rest[..self.texts.len()];
+        let lacks_id = id.is_none() && matches!(self.made_ids, MadeIds::None);
+        let lacks_text = !self.texts.is_empty() && rest[..self.texts.len()].iter().all(Option::is_none);
         let (path, help) = match self.texts.first() {
-            _ if id.is_none() && matches!(self.made_ids, MadeIds::None) => (&self.id, ID_HELP),
-            Some(text) if texts.iter().all(Option::is_none) => (text, TEXT_HELP),
+            _ if lacks_id => (&self.id, ID_HELP),
+            Some(text) if lacks_text => (text, TEXT_HELP),
             _ => return Ok(()),
         };
-        Err(format!("there is no field {path}; {}; {help}", there(path)))
+        let there = there(path);
+        self.suggested.get_or_init(|| likely::flags(&there, line, lacks_id, lacks_text));
+        Err(format!("there is no field {path}; {there}; {help}"))
     }
 
     fn record<'a>(&self, values: Values<'a>, place: Place<'_>) -> Result<Record<'a>, String> {

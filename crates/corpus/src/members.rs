@@ -28,6 +28,11 @@ impl<'a> Members<'a> {
         Members(self.0.into_iter().map(owned).collect())
     }
 
+    /// Returns names and values in their written form, in written order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (&**name, value.get()))
+    }
+
     /// Returns the names, in written order.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| &**name)

@@ -28,6 +28,29 @@ pub(crate) fn contained() -> impl TypedValueParser<Value = Similarity> {
     })
 }
 
+/// Units of lengths of files.
+const UNITS: [(&str, u64); 9] = [
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+    ("kB", 1_000),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+];
+
+/// The parser of a length of files.
+pub(crate) fn bytes() -> impl TypedValueParser<Value = u64> {
+    StringValueParser::new().try_map(|text| {
+        let unit = UNITS.iter().find_map(|(name, n)| Some((text.strip_suffix(name)?, *n)));
+        let (number, unit) = unit.unwrap_or((&text, 1));
+        let n = number.trim_end().parse::<u64>().ok().and_then(|n| n.checked_mul(unit));
+        n.filter(|n| *n > 0).ok_or("write bytes, or a number with a unit, as in 500MB, 1GB or 2GiB")
+    })
+}
+
 /// The parser of `--known-ids`.
 pub(crate) fn known_ids() -> impl TypedValueParser<Value = KnownIds> {
     let possible = |(known_ids, name)| {

@@ -1,6 +1,7 @@
 //! One run over the input. All checks precede the first write; then every record goes through the
 //! pipeline to a [`Sink`].
 
+mod alike;
 mod options;
 mod survey;
 mod trial;
@@ -21,7 +22,7 @@ use crate::journal::{Checkpoint, Description, Journal, JournalOptions, Stage};
 use crate::kept::KeptOutput;
 use crate::memory::Watch;
 use crate::numbers::Grouped;
-use crate::output::{Lengths, Output, is_stdout, place_of};
+use crate::output::{Lengths, Numbered, Output, is_stdout, place_of};
 use crate::pipeline::{Item, Pipeline, Wanted};
 use crate::progress::{Console, Progress};
 use crate::rejects::{AllRejected, Rejects};
@@ -30,6 +31,7 @@ use crate::shard::Shard;
 use crate::stop::Stop;
 use crate::table::{Schema, Table};
 
+use self::alike::Alike;
 pub(crate) use self::options::{JobOptions, SourceOptions, WorkOptions};
 
 /// The consumer of the records of a command.
@@ -75,6 +77,8 @@ pub(crate) struct Job {
     needs: Option<Needs>,
     n_threads: usize,
     shard: Option<Shard>,
+    /// True if a run goes on whose records are all rejected.
+    keeps_going: bool,
     progress: Progress,
     rejects: Rejects,
     journal: Option<Journal>,
@@ -93,7 +97,7 @@ impl Job {
         store: Option<&str>,
         journal: Option<(&JournalOptions, Description)>,
     ) -> anyhow::Result<Self> {
-        let JobOptions { input, source, given, rejects, shard, work } = options;
+        let JobOptions { input, source, given, rejects, replacing, keeps_going, shard, work } = options;
         let all_outputs: Vec<&Path> = outputs.iter().copied().chain(rejects.as_deref()).collect();
         let folders = journal.iter().map(|(journal, _)| &*journal.folder);
         refuse_remote(all_outputs.iter().copied().chain(folders), store)?;
@@ -118,6 +122,10 @@ impl Job {
             Journal::open(journal, job)
         });
         let journal = journal.transpose()?;
+        // A job that was begun knows its outputs.
+        if !journal.as_ref().is_some_and(Journal::was_begun) {
+            replacing.check(&all_outputs)?;
+        }
         // A progress bar and results would overwrite each other in one terminal.
         let results_in_terminal =
             outputs.iter().any(|path| is_stdout(path)) && program::stdout().is_terminal();
@@ -136,8 +144,19 @@ impl Job {
         });
         let n_cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let n_threads = work.threads.map_or_else(n_cores, usize::from);
-        let (shard, needs, surveyed_from) = (*shard, None, None);
-        Ok(Self { inputs, fields, needs, n_threads, shard, progress, rejects, journal, surveyed_from })
+        let (shard, keeps_going, needs, surveyed_from) = (*shard, *keeps_going, None, None);
+        Ok(Self {
+            inputs,
+            fields,
+            needs,
+            n_threads,
+            shard,
+            keeps_going,
+            progress,
+            rejects,
+            journal,
+            surveyed_from,
+        })
     }
 
     /// Gives a record without an id a unique one.
@@ -199,8 +218,8 @@ impl Job {
     }
 
     /// The file for kept documents, in the format of its name.
-    pub(crate) fn kept_output(&mut self, path: &Path) -> anyhow::Result<KeptOutput> {
-        KeptOutput::new(path, &mut self.inputs, self.journal.as_ref())
+    pub(crate) fn kept_output(&mut self, path: &Path, bytes_max: Option<u64>) -> anyhow::Result<KeptOutput> {
+        KeptOutput::new(path, bytes_max, &mut self.inputs, self.journal.as_ref())
     }
 
     /// Files found while looking for inputs, and not read.
@@ -227,6 +246,7 @@ impl Job {
             needs,
             n_threads,
             shard,
+            keeps_going,
             mut progress,
             mut rejects,
             mut journal,
@@ -239,6 +259,12 @@ impl Job {
         let survey_time = surveyed_from.map_or(Duration::ZERO, |from| from.elapsed());
         progress.start(so_far.time + survey_time);
         let mut memory = Watch::new();
+        let has_read = so_far.n_rejected < so_far.n_read;
+        let mut alike = if keeps_going || has_read || sink.may_be_empty() {
+            Alike::off()
+        } else {
+            Alike::after(so_far.n_read)
+        };
         if so_far.stage == Stage::Reading {
             let pipeline =
                 Pipeline { extractor, fields: &fields, n_threads, wanted, needs: needs.as_ref(), shard };
@@ -256,12 +282,16 @@ impl Job {
                     so_far.n_read += 1;
                     match item {
                         Ok(item) => {
+                            alike.read();
                             so_far.n_whole_pages += u64::from(item.document.is_whole_page);
                             so_far.n_text_bytes += item.document.n_text_bytes as u64;
                             so_far.n_short += u64::from(item.document.is_short);
                             sink.take(item, &mut rejects)?;
                         }
-                        Err(reason) => rejects.reject(&batch.origin, record.number, &reason)?,
+                        Err(reason) => {
+                            rejects.reject(&batch.origin, record.number, &reason)?;
+                            alike.rejected(&reason, &fields)?;
+                        }
                     }
                     if let Some(journal) = &mut journal
                         && journal.is_due(so_far.n_read, so_far.n_text_bytes)
@@ -310,7 +340,7 @@ impl Job {
         }
         if so_far.n_read > 0 && rejects.n_rejected() == so_far.n_read && !sink.may_be_empty() {
             rejects.finish()?;
-            return Err(AllRejected(so_far.n_read).into());
+            return Err(AllRejected::new(so_far.n_read, &fields).into());
         }
         left_out.merge(&so_far.left_out);
         let counts = sink.finish(&mut rejects)?;
@@ -400,14 +430,20 @@ fn check_paths<'a>(inputs: impl Iterator<Item = &'a Path>, outputs: &[&Path]) ->
     // A missing file is no input.
     let inputs: Vec<PathBuf> = inputs.filter_map(|path| path.canonicalize().ok()).collect();
     let mut taken: Vec<PathBuf> = Vec::new();
+    let parts: Vec<Numbered> = outputs.iter().filter_map(|output| Numbered::of(output)).collect();
+    let is_part = |place: &PathBuf| parts.iter().any(|names| names.is_of(place));
     for output in outputs {
         let place = if is_stdout(output) { output.to_path_buf() } else { place_of(output) };
         ensure!(
-            is_stdout(output) || !inputs.contains(&place),
+            is_stdout(output) || !inputs.contains(&place) && !inputs.iter().any(is_part),
             "{} is an input; write elsewhere",
             output.display()
         );
-        ensure!(!taken.contains(&place), "two outputs go to {}; name a file for each", output.display());
+        ensure!(
+            !taken.contains(&place) && !is_part(&place),
+            "two outputs go to {}; name a file for each",
+            output.display()
+        );
         // Anything but a regular file takes any number of writers: `/dev/null`, a pipe.
         if is_stdout(output) || place.is_file() || !place.exists() {
             taken.push(place);

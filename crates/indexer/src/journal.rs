@@ -7,6 +7,7 @@
 //! kept.log         documents kept by `dedup`; those up to the checkpoint count
 //! rows.log         their positions in the input, if the output is made from the input at the end
 //! duplicates.log   rows of --duplicates, if the table is made from them at the end
+//! lines.log        kept records, if a table is made from them at the end
 //! calls.log        decisions of each call of a store since the checkpoint, written before the call
 //! lock             locked during a run
 //! ```
@@ -47,7 +48,9 @@ pub(crate) use table::TableLog;
 
 use crate::durable;
 use crate::numbers::is_zero;
-use crate::output::{DUPLICATES, Lengths, Output, Reached, Resumed, place_of, sum_of};
+use crate::output::{
+    self, DUPLICATES, Lengths, Naming, Numbered, OUTPUT, Output, Parts, Reached, Resumed, place_of,
+};
 use crate::report::Report;
 
 const JOB: &str = "job.json";
@@ -59,10 +62,10 @@ const CALLS: &str = "calls.log";
 const LOCK: &str = "lock";
 
 /// Logs of tables made at the end, by the options of the tables.
-const TABLES: [(&str, &str); 1] = [(DUPLICATES, "duplicates.log")];
+const TABLES: [(&str, &str); 2] = [(DUPLICATES, "duplicates.log"), (OUTPUT, "lines.log")];
 
 /// Files needed only to resume.
-const LOGS: [&str; 4] = [KEPT, ROWS, TABLES[0].1, CALLS];
+const LOGS: [&str; 5] = [KEPT, ROWS, TABLES[0].1, TABLES[1].1, CALLS];
 
 /// Bytes of text after which a checkpoint is due, however few the records: some seconds of work.
 const CHECKPOINT_TEXT_BYTES: u64 = 64 << 20;
@@ -251,10 +254,17 @@ impl Journal {
         Output::resume(place_of(path), None, &Resumed { job: &self.job.name, role, advice: self.advice() })
     }
 
+    /// The parts of the output of `role` that are whole at the checkpoint.
+    pub(crate) fn parts(&self, role: &'static str, names: Numbered, bytes_max: u64) -> anyhow::Result<Parts> {
+        let naming = Naming { job: self.job.name.clone(), role, advice: self.advice() };
+        let is_written = self.checkpoint.stage == Stage::Written;
+        Parts::resume(names, bytes_max, naming, &self.checkpoint.lengths, is_written)
+    }
+
     /// The state of an output at the checkpoint; `None` without a checkpoint.
     fn reached(&self, role: &str) -> anyhow::Result<Option<Reached>> {
-        let crc32 = self.checkpoint.lengths.get(&sum_of(role)).and_then(|&crc32| u32::try_from(crc32).ok());
-        Ok(self.len_of(role)?.map(|len| Reached { len, crc32 }))
+        self.len_of(role)?;
+        Ok(output::reached(role, &self.checkpoint.lengths))
     }
 
     /// The length of a file at the checkpoint; `None` without a checkpoint.
@@ -340,16 +350,18 @@ impl Journal {
     pub(crate) fn changed_output<'a>(
         &self,
         outputs: impl IntoIterator<Item = (&'static str, &'a Path)>,
-    ) -> Option<(&'a Path, &'static str)> {
-        outputs.into_iter().find_map(|(role, output)| {
-            let expected = self.checkpoint.lengths.get(role);
-            match output.metadata() {
-                Err(_) => Some((output, "is not there any more")),
-                Ok(found) if expected.is_some_and(|len| *len != found.len()) => {
-                    Some((output, "is not as it was left"))
-                }
-                Ok(_) => None,
+    ) -> Option<(PathBuf, &'static str)> {
+        let lengths = &self.checkpoint.lengths;
+        let of = |(role, output): (&'static str, &Path)| match Numbered::of(output) {
+            Some(names) if role == OUTPUT => output::finished(&names, role, lengths),
+            _ => vec![(output.to_owned(), lengths.get(role).copied())],
+        };
+        outputs.into_iter().flat_map(of).find_map(|(output, expected)| match output.metadata() {
+            Err(_) => Some((output, "is not there any more")),
+            Ok(found) if expected.is_some_and(|len| len != found.len()) => {
+                Some((output, "is not as it was left"))
             }
+            Ok(_) => None,
         })
     }
 

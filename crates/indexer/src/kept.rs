@@ -1,34 +1,48 @@
 //! The output of kept documents, in the format of its name.
 
+mod lines;
 mod parquet;
 mod row_set;
+mod rows;
+mod schema;
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
 use corpus::{Delimited, Format, Inputs, WholeRows};
 
+use self::lines::LinesOutput;
 use self::parquet::ParquetOutput;
+use self::rows::RowsOutput;
 use crate::journal::Journal;
-use crate::output::{Lengths, OUTPUT, Output, Role, Written};
+use crate::output::{Files, Lengths, Numbered, OUTPUT, Output, Parts, Role, Written};
 use crate::pipeline::Item;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 pub(crate) enum KeptOutput {
     /// A line for each document.
-    Lines(Output),
+    Lines(Box<LinesOutput>),
+    /// Parquet with the columns of Parquet inputs.
     Parquet(Box<ParquetOutput>),
+    /// Parquet of records in other formats.
+    Rows(Box<RowsOutput>),
 }
 
 impl KeptOutput {
-    /// Refuses inputs that cannot be written in the format, and configures `inputs` for the output.
-    pub(crate) fn new(path: &Path, inputs: &mut Inputs, journal: Option<&Journal>) -> anyhow::Result<Self> {
+    /// Refuses inputs that cannot be written in the format, and configures `inputs` for the output:
+    /// one file, or parts of at most `bytes_max`.
+    pub(crate) fn new(
+        path: &Path,
+        bytes_max: Option<u64>,
+        inputs: &mut Inputs,
+        journal: Option<&Journal>,
+    ) -> anyhow::Result<Self> {
         let format = format_of(path)?;
+        let is_parquet = inputs.formats().any(|(_, found)| found == Some(Format::Parquet));
         for (input, found) in inputs.formats() {
             let fits = match format {
-                Format::Parquet => found == Some(Format::Parquet),
+                Format::Parquet => (found == Some(Format::Parquet)) == is_parquet,
                 Format::Csv | Format::Tsv => found.is_some_and(|found| found.delimiter().is_some()),
                 _ => true,
             };
@@ -39,40 +53,40 @@ impl KeptOutput {
                 input.display(),
                 found.map_or("an archive", Format::name),
                 path.display(),
-                if format == Format::Parquet { "parquet" } else { "csv and tsv" }
+                if format == Format::Parquet { "parquet, or what is none," } else { "csv and tsv" }
             );
         }
-        let open = || journal.map_or_else(|| Output::create(path), |journal| journal.output(OUTPUT, path));
         if format == Format::Parquet {
-            inputs.whole_rows = WholeRows::ReadAgain;
-            let open = || {
-                journal
-                    .map_or_else(|| Output::create(path), |journal| journal.output_at_the_end(OUTPUT, path))
-            };
-            return Ok(Self::Parquet(Box::new(ParquetOutput::new(inputs.locations(), open, journal)?)));
+            inputs.whole_rows = if is_parquet { WholeRows::ReadAgain } else { WholeRows::Json };
+            let files = || files_at_the_end(path, bytes_max, journal);
+            return Ok(match is_parquet {
+                true => Self::Parquet(Box::new(ParquetOutput::new(inputs.locations(), files, journal)?)),
+                false => Self::Rows(Box::new(RowsOutput::new(path, files()?, journal)?)),
+            });
         }
-        let Some(delimiter) = format.delimiter() else {
-            inputs.whole_rows = WholeRows::Json;
-            return Ok(Self::Lines(open()?));
+        let (rows, header) = match format.delimiter() {
+            None => (WholeRows::Json, Vec::new()),
+            Some(delimiter) => {
+                let (columns, has_mark) = common_columns(inputs, delimiter)?;
+                let mark = if has_mark { BYTE_ORDER_MARK } else { b"" };
+                let header = if columns.columns.is_empty() { Vec::new() } else { columns.header() };
+                let header = if header.is_empty() { header } else { [mark, &header].concat() };
+                (WholeRows::Delimited(columns), header)
+            }
         };
-        let (columns, has_mark) = common_columns(inputs, delimiter)?;
-        let mut output = open()?;
-        if output.is_new() && !columns.columns.is_empty() {
-            let mark = if has_mark { BYTE_ORDER_MARK } else { b"" };
-            write_line(&mut output, &[mark, &columns.header()].concat())?;
-        }
-        inputs.whole_rows = WholeRows::Delimited(columns);
-        Ok(Self::Lines(output))
+        inputs.whole_rows = rows;
+        Ok(Self::Lines(Box::new(LinesOutput::open(path, bytes_max, header, journal)?)))
     }
 
     /// Returns true if the output needs the lines of documents.
     pub(crate) fn takes_lines(&self) -> bool {
-        matches!(self, Self::Lines(_))
+        matches!(self, Self::Lines(_) | Self::Rows(_))
     }
 
     pub(crate) fn add(&mut self, item: &Item) -> anyhow::Result<()> {
         match self {
-            Self::Lines(output) => write_line(output, &item.line),
+            Self::Lines(output) => output.add(&item.line),
+            Self::Rows(output) => output.add(&item.line),
             Self::Parquet(output) => {
                 output.add((item.n_file, item.number));
                 Ok(())
@@ -84,7 +98,7 @@ impl KeptOutput {
     pub(crate) fn hand_on(&mut self) -> anyhow::Result<()> {
         match self {
             Self::Lines(output) => output.hand_on(),
-            Self::Parquet(_) => Ok(()),
+            Self::Parquet(_) | Self::Rows(_) => Ok(()),
         }
     }
 
@@ -92,17 +106,37 @@ impl KeptOutput {
     pub(crate) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
         match self {
             Self::Lines(output) => output.checkpoint(lengths),
+            Self::Rows(output) => output.checkpoint(lengths),
             Self::Parquet(output) => output.checkpoint(lengths),
         }
     }
 
-    /// Moves the whole file into its place.
+    /// Moves all files into their places.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         match self {
             Self::Lines(output) => output.finish(),
+            Self::Rows(output) => output.finish(),
             Self::Parquet(output) => output.finish(),
         }
     }
+}
+
+/// The parts of the output, as far as a job has them; `None` for one file.
+fn parts_of(path: &Path, bytes_max: Option<u64>, journal: Option<&Journal>) -> anyhow::Result<Option<Parts>> {
+    let Some((names, bytes_max)) = Numbered::of(path).zip(bytes_max) else { return Ok(None) };
+    match journal {
+        None => Parts::create(names, bytes_max).map(Some),
+        Some(journal) => journal.parts(OUTPUT, names, bytes_max).map(Some),
+    }
+}
+
+/// The files for an output that is made at the end of the run.
+fn files_at_the_end(path: &Path, bytes_max: Option<u64>, journal: Option<&Journal>) -> anyhow::Result<Files> {
+    Ok(match (parts_of(path, bytes_max, journal)?, journal) {
+        (Some(parts), _) => Files::in_parts(path, parts)?,
+        (None, None) => Files::one(Output::create(path)?),
+        (None, Some(journal)) => Files::one(journal.output_at_the_end(OUTPUT, path)?),
+    })
 }
 
 /// The format by the name of the output; JSON Lines for other names.
@@ -139,9 +173,4 @@ fn common_columns(inputs: &mut Inputs, delimiter: u8) -> anyhow::Result<(Delimit
         );
     }
     Ok((columns, header.has_mark))
-}
-
-fn write_line(output: &mut Output, line: &[u8]) -> anyhow::Result<()> {
-    let written = output.write_all(line).and_then(|()| output.write_all(b"\n"));
-    written.map_err(|error| output.failed(error))
 }

@@ -3,8 +3,13 @@
 //! An output of a job with a journal is written under a fixed name. A resumed job cuts it back to
 //! its length at the checkpoint.
 
+mod existing;
+mod files;
 mod names;
+mod packed;
 mod partial;
+mod parts;
+mod whole;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,11 +19,17 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, ensure};
-use flate2::write::GzEncoder;
 
+use crate::stop::left_over;
+
+pub(crate) use existing::Replacing;
+pub(crate) use files::Files;
 pub(crate) use names::{ResultsFormat, Role, Written};
+use packed::{Packed, packed_at_most};
 use partial::{Journalled, Partial};
 pub(crate) use partial::{Reached, is_at_work};
+pub(crate) use parts::{Naming, Numbered, Parts, finished};
+use whole::{ClosedPartial, Whole};
 
 /// Length of each output, by role: the option that asks for it. The key is not its place, which may
 /// change. Beside the length is the [checksum](sum_of) of these bytes, unless the format has
@@ -39,9 +50,6 @@ pub(crate) const DUPLICATES: &str = "--duplicates";
 pub(crate) const CLUSTERS: &str = "--clusters";
 pub(crate) const PAIRS: &str = "--pairs";
 pub(crate) const REJECTS: &str = "--rejects";
-
-/// Buffered packed bytes.
-const PACKED_BYTES: usize = 64 << 10;
 
 pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == STDOUT
@@ -88,6 +96,10 @@ pub(crate) struct Output {
     is_new: bool,
     /// True until the name of the partial file is durable, which a checkpoint requires.
     is_unnamed: bool,
+    /// Bytes written to the file, without the part that is being packed.
+    n_bytes: u64,
+    /// Bytes that were given to be packed in the current part.
+    n_raw_bytes: u64,
 }
 
 /// Identity of an output of a resumed job.
@@ -107,27 +119,13 @@ enum Writer {
     InPlace,
 }
 
-/// A file of parts packed one by one: readers take all parts as one file.
-struct Packed {
-    part: Part,
-    /// True if the part has content.
-    is_begun: bool,
-    file: BufWriter<Partial>,
-}
-
-/// A part: a member of gzip, a frame of zstd.
-enum Part {
-    Gzip(GzEncoder<Vec<u8>>),
-    Zstd(zstd::Encoder<'static, Vec<u8>>),
-}
-
 impl Output {
     pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
         let failed = || format!("failed to create {}", path.display());
         if is_open_file(path) {
             let file = fs::OpenOptions::new().append(true).open(path).with_context(failed)?;
             let writer = Writer::Direct(BufWriter::new(Box::new(file)));
-            return Ok(Self { path: path.to_owned(), role: "", writer, is_new: true, is_unnamed: true });
+            return Ok(Self::new(path.to_owned(), writer));
         }
         // A link stays, and its target is replaced.
         ensure!(
@@ -144,7 +142,7 @@ impl Output {
         } else {
             Writer::to_file(path, Partial::temporary(path).with_context(failed)?).with_context(failed)?
         };
-        Ok(Self { path: path.to_owned(), role: "", writer, is_new: true, is_unnamed: true })
+        Ok(Self::new(path.to_owned(), writer))
     }
 
     /// Opens the partial file of a job as of a checkpoint; creates it without one.
@@ -154,8 +152,7 @@ impl Output {
         whose: &Resumed<'_>,
     ) -> anyhow::Result<Self> {
         let Resumed { job, role, advice } = *whose;
-        let file_name = path.file_name().unwrap_or_default().to_string_lossy();
-        let partial = folder_of(&path).join(format!(".{file_name}.{job}.partial"));
+        let partial = partial_of_job(&path, job);
         let failed = || match reached {
             Some(Reached { len, .. }) => {
                 format!(
@@ -189,15 +186,21 @@ impl Output {
         } else if let Ok(replaced) = fs::metadata(&path) {
             file.set_permissions(replaced.permissions()).with_context(failed)?;
         }
+        left_over::kept_for_the_job(&partial);
         let journalled = Journalled { file, path: partial.clone(), hasher };
         let writer =
             Writer::to_file(&path, Partial::Journalled(Box::new(journalled))).with_context(failed)?;
-        Ok(Self { path, role, writer, is_new, is_unnamed: true })
+        let n_bytes = reached.map_or(0, |reached| reached.len);
+        Ok(Self { role, is_new, n_bytes, ..Self::new(path, writer) })
     }
 
     /// An output that is whole already.
     pub(crate) fn in_place(path: PathBuf) -> Self {
-        Self { path, role: "", writer: Writer::InPlace, is_new: false, is_unnamed: false }
+        Self { is_new: false, is_unnamed: false, ..Self::new(path, Writer::InPlace) }
+    }
+
+    fn new(path: PathBuf, writer: Writer) -> Self {
+        Self { path, role: "", writer, is_new: true, is_unnamed: true, n_bytes: 0, n_raw_bytes: 0 }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -242,20 +245,48 @@ impl Output {
             Ok((file.stream_position()?, file.get_ref().crc32()))
         });
         let (len, crc32) = written.map_err(|error| self.failed(error))?;
+        (self.n_bytes, self.n_raw_bytes) = (len, 0);
         lengths.insert(self.role.to_owned(), len);
         lengths.extend(crc32.map(|crc32| (sum_of(self.role), u64::from(crc32))));
         Ok(())
+    }
+
+    /// Returns true if the file has at most `max` bytes with `n` more and its end.
+    pub(crate) fn fits(&mut self, n: u64, max: u64) -> anyhow::Result<bool> {
+        let Writer::Packed(packed) = &mut self.writer else { return Ok(self.n_bytes + n <= max) };
+        if self.n_raw_bytes > 0 && self.n_bytes + packed_at_most(self.n_raw_bytes + n) > max {
+            // How far these were packed is known at the end of the part.
+            let ended = packed.end_part().and_then(|()| packed.len());
+            self.n_bytes = ended.map_err(|error| self.failed(error))?;
+            self.n_raw_bytes = 0;
+        }
+        Ok(self.n_bytes + packed_at_most(self.n_raw_bytes + n) <= max)
+    }
+
+    /// A second handle of the partial file, which holds its lock as long as it is open.
+    pub(crate) fn lock(&self) -> Option<File> {
+        let partial = match &self.writer {
+            Writer::Plain(file) => file.get_ref(),
+            Writer::Packed(packed) => packed.file.get_ref(),
+            Writer::Direct(_) | Writer::InPlace => return None,
+        };
+        partial.file().try_clone().ok()
     }
 
     /// Moves the file into its place. If this is not called because of an error, the partial file
     /// is removed, unless it belongs to a journal. A killed process leaves `.NAME.….partial`, which
     /// no other program reads.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
-        let path = self.path;
-        let finish = || -> io::Result<()> {
-            let file = match self.writer {
-                Writer::InPlace => return Ok(()),
-                Writer::Direct(mut writer) => return writer.flush(),
+        self.close()?.put()
+    }
+
+    /// Makes the file durable and closes it.
+    fn close(self) -> anyhow::Result<Whole> {
+        let Self { path, writer, .. } = self;
+        let close = || -> io::Result<(Option<ClosedPartial>, u64, Option<u32>)> {
+            let file = match writer {
+                Writer::InPlace => return Ok((None, 0, None)),
+                Writer::Direct(mut writer) => return writer.flush().map(|()| (None, 0, None)),
                 Writer::Plain(file) => file,
                 Writer::Packed(mut packed) => {
                     packed.end_part()?;
@@ -264,17 +295,37 @@ impl Output {
             };
             let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
             file.file().sync_all()?;
-            match file {
-                Partial::Temporary(file) => file.persist(&path).map_err(|error| error.error).map(|_| ()),
+            let (len, crc32) = (file.file().metadata()?.len(), file.crc32());
+            let closed = match file {
+                Partial::Temporary(file) => ClosedPartial::Temporary(file.into_temp_path()),
                 Partial::Journalled(journalled) => {
-                    fs::rename(&journalled.path, &path)?;
-                    // The journal will say that the file exists.
-                    File::open(folder_of(&path))?.sync_all()
+                    // A checkpoint may say that the file exists.
+                    sync_names(&path)?;
+                    ClosedPartial::Journalled(journalled.path)
                 }
-            }
+            };
+            Ok((Some(closed), len, crc32))
         };
-        finish().with_context(|| format!("failed to write {}", path.display()))
+        let (partial, len, crc32) = close().with_context(|| format!("failed to write {}", path.display()))?;
+        Ok(Whole { path, partial, len, crc32 })
     }
+}
+
+/// Makes the name of a file durable.
+fn sync_names(path: &Path) -> io::Result<()> {
+    crate::durable::sync(folder_of(path))
+}
+
+/// The partial file of a job for a place.
+fn partial_of_job(path: &Path, job: &str) -> PathBuf {
+    let file_name = path.file_name().unwrap_or_default().to_string_lossy();
+    folder_of(path).join(format!(".{file_name}.{job}.partial"))
+}
+
+/// The state of an output at a checkpoint with these lengths, by its role.
+pub(crate) fn reached(role: &str, lengths: &Lengths) -> Option<Reached> {
+    let crc32 = lengths.get(&sum_of(role)).and_then(|&crc32| u32::try_from(crc32).ok());
+    lengths.get(role).map(|&len| Reached { len, crc32 })
 }
 
 impl Writer {
@@ -282,93 +333,11 @@ impl Writer {
     fn to_file(path: &Path, file: Partial) -> io::Result<Self> {
         let file = BufWriter::new(file);
         let suffix = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
-        let part = match suffix.as_deref() {
-            Some("gz") => Part::gzip(),
-            Some("zst") => Part::zstd()?,
-            _ => return Ok(Self::Plain(file)),
-        };
-        Ok(Self::Packed(Box::new(Packed { part, is_begun: false, file })))
-    }
-}
-
-impl Part {
-    fn gzip() -> Self {
-        Self::Gzip(GzEncoder::new(Vec::new(), flate2::Compression::default()))
-    }
-
-    fn zstd() -> io::Result<Self> {
-        let mut encoder = zstd::Encoder::new(Vec::new(), zstd::DEFAULT_COMPRESSION_LEVEL)?;
-        // The checksum reveals a flipped bit while unpacking, as with gzip.
-        encoder.include_checksum(true)?;
-        Ok(Self::Zstd(encoder))
-    }
-
-    /// A new part of the same kind.
-    fn next(&self) -> io::Result<Self> {
-        match self {
-            Self::Gzip(_) => Ok(Self::gzip()),
-            Self::Zstd(_) => Self::zstd(),
-        }
-    }
-
-    fn encoder(&mut self) -> &mut dyn Write {
-        match self {
-            Self::Gzip(encoder) => encoder,
-            Self::Zstd(encoder) => encoder,
-        }
-    }
-
-    /// Packed bytes not written to the file yet.
-    fn packed(&mut self) -> &mut Vec<u8> {
-        match self {
-            Self::Gzip(encoder) => encoder.get_mut(),
-            Self::Zstd(encoder) => encoder.get_mut(),
-        }
-    }
-
-    fn finish(self) -> io::Result<Vec<u8>> {
-        match self {
-            Self::Gzip(encoder) => encoder.finish(),
-            Self::Zstd(encoder) => encoder.finish(),
-        }
-    }
-}
-
-impl Packed {
-    /// Ends the current part. An empty part is written only for an empty file, which needs one to
-    /// be a packed file.
-    fn end_part(&mut self) -> io::Result<()> {
-        if self.is_begun || self.file.stream_position()? == 0 {
-            self.is_begun = false;
-            let next = self.part.next()?;
-            let part = std::mem::replace(&mut self.part, next);
-            self.file.write_all(&part.finish()?)?;
-        }
-        Ok(())
-    }
-
-    fn hand_on(&mut self) -> io::Result<()> {
-        let packed = self.part.packed();
-        self.file.write_all(packed)?;
-        packed.clear();
-        Ok(())
-    }
-}
-
-impl Write for Packed {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.is_begun = true;
-        let n_bytes = self.part.encoder().write(bytes)?;
-        if self.part.packed().len() >= PACKED_BYTES {
-            self.hand_on()?;
-        }
-        Ok(n_bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.part.encoder().flush()?;
-        self.hand_on()?;
-        self.file.flush()
+        Ok(match suffix.as_deref() {
+            Some("gz") => Self::Packed(Box::new(Packed::gzip(file))),
+            Some("zst") => Self::Packed(Box::new(Packed::zstd(file)?)),
+            _ => Self::Plain(file),
+        })
     }
 }
 
@@ -376,8 +345,16 @@ impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.writer {
             Writer::Direct(writer) => writer.write(bytes),
-            Writer::Plain(file) => file.write(bytes),
-            Writer::Packed(packed) => packed.write(bytes),
+            Writer::Plain(file) => {
+                let n_bytes = file.write(bytes)?;
+                self.n_bytes += n_bytes as u64;
+                Ok(n_bytes)
+            }
+            Writer::Packed(packed) => {
+                let n_bytes = packed.write(bytes)?;
+                self.n_raw_bytes += n_bytes as u64;
+                Ok(n_bytes)
+            }
             Writer::InPlace => Err(io::Error::other("it is whole already")),
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
-use corpus::Origin;
+use corpus::{Fields, Origin};
 use index::DocumentId;
 use serde_json::{Value, json};
 
@@ -19,11 +19,21 @@ const NAMED_MAX: u64 = 5;
 
 /// The error of a run that rejected all of this many records, and so replaced no output.
 #[derive(Debug)]
-pub(crate) struct AllRejected(pub(crate) u64);
+pub(crate) struct AllRejected {
+    n: u64,
+    suggested: Option<String>,
+}
+
+impl AllRejected {
+    pub(crate) fn new(n: u64, fields: &Fields) -> Self {
+        Self { n, suggested: fields.suggested().map(str::to_owned) }
+    }
+}
 
 impl fmt::Display for AllRejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "every record was rejected ({}), see above; outputs are left as they were", self.0)
+        write!(f, "every record was rejected ({}), see above; outputs are left as they were", self.n)?;
+        self.suggested.as_ref().map_or(Ok(()), |flags| write!(f, "; give {flags}"))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Stops a run in order on Ctrl-C or SIGTERM, if it has a journal.
 
+pub(crate) mod left_over;
+
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -15,6 +17,8 @@ pub(crate) struct Stop {
     signal: Arc<AtomicUsize>,
 }
 
+static LISTENING: OnceLock<Stop> = OnceLock::new();
+
 /// The error of a run stopped by a signal, at a checkpoint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stopped {
@@ -25,12 +29,16 @@ impl Stop {
     /// Notes the first signal from now on; the second one ends the process at once, as the first
     /// one does otherwise. All callers share the same signals.
     pub(crate) fn listen() -> io::Result<Self> {
-        static LISTENING: OnceLock<Stop> = OnceLock::new();
         if let Some(listening) = LISTENING.get() {
             return Ok(listening.clone());
         }
         let listening = Self::register()?;
         Ok(LISTENING.get_or_init(|| listening).clone())
+    }
+
+    /// Returns true if signals are noted, and do not end the process.
+    pub(crate) fn is_listening() -> bool {
+        LISTENING.get().is_some()
     }
 
     fn register() -> io::Result<Self> {
@@ -62,7 +70,9 @@ impl Stopped {
 
 impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("stopped at a checkpoint; the same command goes on from there")
+        f.write_str("stopped at a checkpoint; the same command goes on from there")?;
+        let kept = left_over::kept();
+        kept.map_or(Ok(()), |kept| write!(f, ", with {kept}"))
     }
 }
 

@@ -9,15 +9,16 @@ mod parquet;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::path::Path;
 
 use anyhow::Context;
 
-use self::cell::Cell;
-pub(crate) use self::cell::{Bits, Value};
+pub(crate) use self::cell::{Bits, Cell, Value};
 use self::lines::{Form, Lines};
 use self::parquet::ParquetTable;
+pub(crate) use self::parquet::Writer as ParquetWriter;
 use crate::journal::Journal;
 use crate::output::{Lengths, Output, Role, Written};
 
@@ -55,11 +56,11 @@ enum Format {
 }
 
 /// A column as described in a file.
-struct Column {
-    name: &'static str,
-    kind: Kind,
+pub(crate) struct Column {
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) kind: Kind,
     /// True if a row may lack a value.
-    is_optional: bool,
+    pub(crate) is_optional: bool,
 }
 
 /// Type of the values of a column.
@@ -141,7 +142,7 @@ fn cells<'a, S: Schema>(row: S::Row<'a>) -> Vec<Cell<'a>> {
 
 impl<'a, Row> Columns<'a, Row> for Vec<Column> {
     fn column<V: Value<'a>>(&mut self, name: &'static str, _: impl FnOnce(Row) -> V) {
-        self.push(Column { name, kind: V::KIND, is_optional: V::IS_OPTIONAL });
+        self.push(Column { name: name.into(), kind: V::KIND, is_optional: V::IS_OPTIONAL });
     }
 }
 

@@ -207,7 +207,10 @@ fn no_index_is_left_where_every_record_is_rejected() {
     fs::write(&file, "no record\n".repeat(20_000)).unwrap();
     for (command, more) in [("import", &[][..]), ("index", &[]), ("dedup", &["--output", "/dev/null"])] {
         let args = [command, "-q", "--store", &store, "--rejects", &rejects, &file];
-        let said = run("indexer", [&args[..], more].concat()).expect(1).stderr;
+        let said = run("indexer", [&args[..], more].concat()).expect(2).stderr;
+        assert!(said.contains("each of the first 1,000 records was rejected"), "{said}");
+        assert!(!folder.join("index").exists(), "{command}");
+        let said = run("indexer", [&args[..], more, &["--keep-going"]].concat()).expect(1).stderr;
         assert!(said.contains("every record was rejected (20000)"), "{said}");
         assert_eq!(fs::read_to_string(&rejects).unwrap().lines().count(), 20_000);
         assert!(!folder.join("index").exists(), "{command}");
@@ -215,6 +218,6 @@ fn no_index_is_left_where_every_record_is_rejected() {
     }
     // A single accepted record makes the index, wherever the record is.
     fs::write(&file, "no record\n".repeat(20_000) + "{\"id\":\"a\",\"text\":\"a text\"}\n").unwrap();
-    run("indexer", ["index", "-q", "--store", &store, &file]).expect(1);
+    run("indexer", ["index", "-q", "--keep-going", "--store", &store, &file]).expect(1);
     assert!(folder.join("index").exists());
 }

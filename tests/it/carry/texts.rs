@@ -56,7 +56,7 @@ fn exports_and_imports_have_texts_where_they_are_asked_for() {
         assert!(!told.contains("texts ") && !told.contains("--texts"), "{told}");
         let is_in = |text: &str| fs::read_to_string(&file).unwrap().contains(text);
         assert!(name.ends_with("parquet") || !is_in("Rain stops."));
-        let told = run("indexer", [&export[..], &["--with-texts"]].concat()).expect(0).stdout;
+        let told = run("indexer", [&export[..], &["--with-texts", "--force"]].concat()).expect(0).stdout;
         assert!(told.contains("texts                  123") && told.ends_with(" --texts zstd\n"), "{told}");
         assert!(name.ends_with("parquet") || is_in("Rain stops."));
         for (flags, line) in [(&[][..], ESTIMATED), (&["--texts", "zstd"], COUNTED)] {

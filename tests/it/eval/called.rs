@@ -99,7 +99,7 @@ fn it_calls_what_dedup_calls() {
             for store in [in_memory, on_disk] {
                 let (file, dropped) = (at("pairs.jsonl"), at("dropped.jsonl"));
                 let [file_arg, dropped_arg] = [&file, &dropped].map(|path| text(path));
-                let args = ["dedup", "-q", &input, "--store", &store, "--pairs", &file_arg];
+                let args = ["dedup", "-q", "--force", &input, "--store", &store, "--pairs", &file_arg];
                 let args = [&args[..], &["--duplicates", &dropped_arg], &options].concat();
                 run("indexer", args).expect(0);
                 assert_eq!(pairs(&file, None), said, "{input} {name} {store}");

@@ -140,7 +140,7 @@ fn every_format_says_which_stay() {
             if (keep == in_days || keep[1] == "first") && name != "i.jsonl" {
                 continue;
             }
-            let args = ["dedup", "-q", &path(name), "--output", &kept, "--duplicates", &dups];
+            let args = ["dedup", "-q", "--force", &path(name), "--output", &kept, "--duplicates", &dups];
             let stdout = run("indexer", [&args[..], keep].concat()).expect(0).stdout;
             assert_eq!(ids(&kept), expected, "{name} {keep:?}");
             assert!(stdout.ends_with(said), "{name} {keep:?}: {stdout}");
@@ -199,7 +199,7 @@ fn with_a_store_the_longest_stay_and_the_next_run_says_the_same() {
     fs::write(&corpus, made_up_corpus(600, 5)).unwrap();
     let dedup = |more: &[&str]| {
         let args = ["dedup", "-q", &corpus, "--keep", "longest", "--output", &kept, "--duplicates", &dups];
-        let args = [&args[..], &CLASSIC].concat();
+        let args = [&args[..], &CLASSIC, &["--force"]].concat();
         run("indexer", [&args[..], more].concat()).expect(0);
         (fs::read_to_string(&kept).unwrap(), fs::read_to_string(&dups).unwrap())
     };
@@ -235,7 +235,8 @@ fn workers_keep_the_longest_of_their_parts() {
     let lengths = lengths(&corpus);
     let (mut all_kept, mut all_dropped) = (Vec::new(), Vec::new());
     for shard in ["0/2", "1/2"] {
-        let args = ["dedup", "-q", &corpus, "--keep", "longest", "--store", &store, "--shard", shard];
+        let args =
+            ["dedup", "-q", "--force", &corpus, "--keep", "longest", "--store", &store, "--shard", shard];
         run("indexer", [&args[..], &["--output", &kept, "--duplicates", &dups], &CLASSIC].concat()).expect(0);
         all_kept.extend(ids(&kept));
         all_dropped.extend(ids(&dups));

@@ -17,7 +17,7 @@ use crate::support::{Run, made_up_corpus, run, run_with_input};
 fn dedup(inputs: &[&Path], output: &Path) -> Run {
     let inputs = inputs.iter().map(|path| path.to_str().unwrap());
     let output = ["--output", output.to_str().unwrap()];
-    run("indexer", ["dedup", "-q"].into_iter().chain(inputs).chain(output))
+    run("indexer", ["dedup", "-q", "--force"].into_iter().chain(inputs).chain(output))
 }
 
 /// Returns the ids that `dedup` keeps of the shipped corpus.
@@ -223,8 +223,7 @@ fn what_cannot_be_is_refused_with_what_to_do() {
     fs::copy(crate::support::news(), at("news.jsonl")).unwrap();
     fs::write(at("page.txt"), "a text").unwrap();
     for (inputs, output, part) in [
-        (&["news.jsonl"][..], "kept.parquet", "news.jsonl is jsonl and cannot be written to"),
-        (&["news.parquet", "news.csv"], "kept.parquet", "news.csv is csv and cannot be written to"),
+        (&["news.parquet", "news.csv"][..], "kept.parquet", "news.csv is csv and cannot be written to"),
         (&["news.csv", "page.txt"], "kept.tsv.gz", "page.txt is text and cannot be written to"),
         (&["news.csv"], "kept.csv.XZ", "gzip (.gz) or zstd (.zst)"),
         (&["news.parquet"], "kept.csv", "which takes csv and tsv only"),
@@ -263,7 +262,10 @@ fn results_stay_where_all_is_rejected() {
         fs::write(&kept, "of before").unwrap();
         // A journal does not take the run for done the second time either.
         for _ in 0..2 {
-            let run = run("indexer", command.iter().copied().chain(["-q", "--rejects", &rejects, input]));
+            let run = run(
+                "indexer",
+                command.iter().copied().chain(["-q", "--force", "--rejects", &rejects, input]),
+            );
             let said = run.expect(1).stderr;
             assert!(
                 said.contains("every record was rejected (36), see above; outputs are left"),
@@ -274,10 +276,13 @@ fn results_stay_where_all_is_rejected() {
             assert!(fs::read_to_string(&rejects).unwrap().lines().count() >= 36, "{command:?}");
         }
     }
-    let run = run("indexer", ["dedup", "-q", &at("semicolons.csv"), "--output", &kept]).expect(0);
+    let run = run("indexer", ["dedup", "-q", "--force", &at("semicolons.csv"), "--output", &kept]).expect(0);
     assert!(run.stderr.contains("semicolons.csv: read as cells between ';'"), "{}", run.stderr);
     // An empty input is no error.
-    assert_eq!(run_with_input("indexer", ["dedup", "-q", "-", "--output", &kept], b"").expect(0).stderr, "");
+    assert_eq!(
+        run_with_input("indexer", ["dedup", "-q", "-", "--force", "--output", &kept], b"").expect(0).stderr,
+        ""
+    );
     assert_eq!(fs::read_to_string(&kept).unwrap(), "");
 }
 

@@ -132,7 +132,7 @@ fn duplicates_and_clusters_are_the_same_in_every_format() {
             let options = ["--duplicates", dropped, "--clusters", clusters, "--chains", chains];
             // Simhashes make chains.
             let classic = if chains == "split" { &CLASSIC[..] } else { &[] };
-            let args = [&["dedup", "-q", input][..], &options, classic].concat();
+            let args = [&["dedup", "-q", "--force", input][..], &options, classic].concat();
             run("indexer", args).expect(0);
             paths
         };

@@ -26,7 +26,7 @@ fn a_server_that_comes_back() {
     let corpus = corpus.path().to_str().unwrap();
     let (url, output) = (redis.url("away"), tempfile::NamedTempFile::new().unwrap());
     let path = output.path().to_str().unwrap();
-    let args = ["dedup", "-q", "--store", &url, "--texts", "zstd", "--output", path, corpus];
+    let args = ["dedup", "-q", "--store", &url, "--texts", "zstd", "--force", "--output", path, corpus];
     let loading = command("indexer", args).spawn().unwrap();
     let mut figures = Figures { acknowledged: 10_000, ..Figures::default() };
     for n_documents in [200, 1_500, 3_000] {

@@ -27,7 +27,7 @@ fn corpus(place: &Path) -> (std::path::PathBuf, Vec<u8>) {
 }
 
 fn dedup(input: &str, kept: &Path, more: &[&str]) -> Command {
-    let args = ["dedup", "-q", "--segmenter", "words", "--output", kept.to_str().unwrap(), input];
+    let args = ["dedup", "-q", "--force", "--segmenter", "words", "--output", kept.to_str().unwrap(), input];
     indexer(&[&args, more].concat())
 }
 

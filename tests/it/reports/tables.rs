@@ -41,7 +41,7 @@ impl Case {
     fn dedup(&self, input: &str, output: &str, more: &[&str]) -> Run {
         let path = |name: &str| self.folder.path().join(name).to_str().unwrap().to_owned();
         let (input, output) = (path(&format!("in/{input}")), path(output));
-        let args = ["dedup", &input, "--output", &output, "--segmenter", "words"];
+        let args = ["dedup", &input, "--output", &output, "--force", "--segmenter", "words"];
         run("indexer", [&args, more].concat())
     }
 

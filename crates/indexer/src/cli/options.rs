@@ -2,6 +2,7 @@
 //! refuses bad combinations of arguments.
 
 use std::env::{self, VarError};
+use std::path::Path;
 
 use anyhow::{Context, anyhow, ensure};
 use corpus::InputOptions;
@@ -21,6 +22,7 @@ use crate::commands::{
 use crate::job::{JobOptions, SourceOptions};
 use crate::journal::JournalOptions;
 use crate::opening::{RecipeOptions, StoreOptions};
+use crate::output::Numbered;
 use crate::shard::Shard;
 
 /// Variable in which Kubernetes gives the number of a worker of an Indexed Job, from 0.
@@ -89,6 +91,7 @@ impl DedupArgs {
             time_field,
             known_ids,
             output,
+            output_bytes_max,
             duplicates,
             clusters,
             pairs,
@@ -121,6 +124,7 @@ impl DedupArgs {
             "--pairs are made of what one run has seen, and a job with a journal may take several; leave one of \
              them out"
         );
+        check_parts(output.as_deref(), *output_bytes_max)?;
         let store = store_options(&store, &recipe)?;
         ensure!(
             *known_ids == KnownIds::Keep || store.uri().is_some_and(engine::outlives_process),
@@ -145,6 +149,23 @@ impl DedupArgs {
         let rank_by = keep.rank_by(time_field.as_ref())?;
         Ok(DedupOptions { job: input.job(Some(source))?, store, journal, rank_by, flags })
     }
+}
+
+/// Refuses parts without a place for their number, and a place without a bound on parts.
+fn check_parts(output: Option<&Path>, bytes_max: Option<u64>) -> anyhow::Result<()> {
+    let Some(output) = output else { return Ok(()) };
+    let is_numbered = Numbered::of(output).is_some();
+    ensure!(
+        is_numbered || bytes_max.is_none(),
+        "--output-bytes-max cuts the output into parts, and their number needs a place in the name: --output \
+         'part-{{}}.jsonl'"
+    );
+    ensure!(
+        !is_numbered || bytes_max.is_some(),
+        "{} has a place for the number of a part; say with --output-bytes-max how long a part may be, as in 1GB",
+        output.display()
+    );
+    Ok(())
 }
 
 impl CollectArgs {
@@ -179,9 +200,10 @@ impl RunArgs {
         input: impl FnOnce(IdArgs) -> InputOptions,
         source: Option<SourceOptions>,
     ) -> anyhow::Result<JobOptions> {
-        let Self { work, ids, rejects, shard, shards } = self;
+        let Self { work, ids, rejects, replacing, keep_going: keeps_going, shard, shards } = self;
         let shard = shard_asked(shard, shards)?;
-        Ok(JobOptions { work, input: input(ids), source, given: None, rejects, shard })
+        let input = input(ids);
+        Ok(JobOptions { work, input, source, given: None, rejects, replacing, keeps_going, shard })
     }
 }
 

@@ -7,7 +7,7 @@ use program::flags::{FileArgs, IdArgs, PageArgs, RecordArgs};
 
 use crate::flag_values::path_for;
 use crate::job::WorkOptions;
-use crate::output::Role;
+use crate::output::{Replacing, Role};
 use crate::shard::Shard;
 
 #[derive(Debug, Args)]
@@ -35,6 +35,14 @@ pub(crate) struct RunArgs {
     /// row) and reason
     #[arg(long, value_name = "FILE", value_parser = path_for(Role::Rejects))]
     pub(crate) rejects: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) replacing: Replacing,
+    /// Read on where each of the first 1,000 records is rejected, all for the same reason
+    ///
+    /// Without it such a run stops there, with exit status 2: the field or the format is wrong more
+    /// likely than every record.
+    #[arg(long)]
+    pub(crate) keep_going: bool,
     /// Take only one of OF equal parts of the documents, by a hash of their ids: 0/3, 1/3 and 2/3
     /// are all of three workers
     ///

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::job::{JobOptions, SourceOptions, WorkOptions};
 use crate::journal::{Description, JournalOptions, values};
 use crate::opening::StoreOptions;
-use crate::output::{ResultsFormat, place_of};
+use crate::output::{Replacing, ResultsFormat, place_of};
 
 /// Records between two checkpoints of a round.
 const CHECKPOINT_RECORDS: u64 = 65_536;
@@ -106,6 +106,9 @@ impl CollectOptions {
             input,
             source: Some(self.source.clone()),
             rejects: Some(rejects.to_owned()),
+            // A round that is begun anew writes its files anew.
+            replacing: Replacing { force: true },
+            keeps_going: true,
             shard: None,
             work: self.work.clone(),
         }

@@ -61,7 +61,8 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     if uri != DEFAULT_STORE && !spares_index && options.store.of_new(uri)?.is_some() {
         job.try_first(None)?;
     }
-    let output = options.flags.output.as_deref().map(|path| job.kept_output(path)).transpose()?;
+    let output = options.flags.output.as_deref();
+    let output = output.map(|path| job.kept_output(path, options.flags.output_bytes_max)).transpose()?;
     let duplicates = options.flags.duplicates.as_deref().map(|path| job.table(path)).transpose()?;
     let lines = output.as_ref().is_some_and(KeptOutput::takes_lines);
     // An index in memory is always new.

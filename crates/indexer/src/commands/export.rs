@@ -17,7 +17,7 @@ use crate::flag_values::path_for;
 use crate::job::refuse_remote;
 use crate::numbers::Grouped;
 use crate::opening::{check_outlives, open_existing};
-use crate::output::{OUTPUT, Role, is_stdout, place_of, print_to_stdout};
+use crate::output::{OUTPUT, Replacing, Role, is_stdout, place_of, print_to_stdout};
 use crate::progress::Scanned;
 use crate::table::{Bits, Columns, Schema, Table};
 
@@ -43,6 +43,8 @@ pub(crate) struct ExportFlags {
     /// Write the texts of the documents too, in a field `text`; who has the file can read them
     #[arg(long, help_heading = "Output")]
     pub(crate) with_texts: bool,
+    #[command(flatten)]
+    pub(crate) replacing: Replacing,
     /// No progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -93,13 +95,14 @@ impl Schema for RecordsWithTexts {
 }
 
 pub(super) fn run(options: &ExportOptions) -> anyhow::Result<()> {
-    let ExportOptions { uri, flags: ExportFlags { output, with_texts, .. } } = options;
+    let ExportOptions { uri, flags: ExportFlags { output, with_texts, replacing, .. } } = options;
     check_outlives(uri)?;
     refuse_remote(std::iter::once(output.as_path()), None)?;
     if let Some(folder) = engine::local_path(uri).filter(|_| !is_stdout(output)) {
         let inside = place_of(output).starts_with(place_of(&folder));
         ensure!(!inside, "{} lies in the directory of the index; write elsewhere", output.display());
     }
+    replacing.check(&[output])?;
     let index = open_existing(uri, BTreeMap::new())?;
     if *with_texts {
         let keeps_texts = index.metadata().texts != TextKeeping::None;
@@ -122,7 +125,7 @@ fn write<S>(flags: &ExportFlags, index: &Index, n_max: usize) -> anyhow::Result<
 where
     S: for<'a> Schema<Row<'a> = &'a Row>,
 {
-    let ExportFlags { output, with_texts, quiet } = flags;
+    let ExportFlags { output, with_texts, quiet, .. } = flags;
     let mut table = Table::<S>::open(output, None)?;
     let mut progress = Scanned::new(index, *quiet || (is_stdout(output) && program::stdout().is_terminal()))?;
     let mut exported = Exported::default();

@@ -10,7 +10,7 @@ use clap::{Args, value_parser};
 use super::idf::CountingOptions;
 use crate::document_frequencies::{Part, Runs, Target};
 use crate::numbers::Grouped;
-use crate::output::{is_stdout, place_of, print_to_stdout};
+use crate::output::{Replacing, is_stdout, place_of, print_to_stdout};
 use crate::report::Frequencies;
 
 #[derive(Debug, Args)]
@@ -20,6 +20,8 @@ pub(crate) struct IdfMergeOptions {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) counting: CountingOptions,
+    #[command(flatten)]
+    pub(crate) replacing: Replacing,
     /// Leave out terms of fewer documents; 1 keeps all, so that more can be added
     #[arg(
         long,
@@ -34,6 +36,7 @@ pub(crate) struct IdfMergeOptions {
 
 pub(super) fn run(options: &IdfMergeOptions) -> anyhow::Result<()> {
     let output = &options.counting.output;
+    options.replacing.check(&[output])?;
     let mut places = HashSet::new();
     let first = Part::open(&options.files[0])?;
     for path in &options.files {

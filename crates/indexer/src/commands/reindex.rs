@@ -6,6 +6,7 @@ mod like;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
@@ -60,6 +61,7 @@ pub(super) fn run(options: &ReindexOptions) -> anyhow::Result<u64> {
     let ReindexOptions { old: old_uri, new: new_uri, job, .. } = options;
     [old_uri, new_uri].into_iter().try_for_each(|uri| check_outlives(uri))?;
     refuse_remote(job.rejects.as_deref().into_iter(), Some(new_uri))?;
+    job.replacing.check(&job.rejects.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     let places = [old_uri, new_uri].map(|uri| engine::local_path(uri).map(|path| place_of(&path)));
     let is_same_place = places[0].is_some() && places[0] == places[1];
     ensure!(old_uri != new_uri && !is_same_place, SAME);

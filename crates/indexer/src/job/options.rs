@@ -8,6 +8,7 @@ use index::Source;
 use serde::Serialize;
 
 use crate::journal::values;
+use crate::output::Replacing;
 use crate::shard::Shard;
 
 /// A run over an input.
@@ -25,6 +26,12 @@ pub(crate) struct JobOptions {
     /// The file for rejected records.
     #[serde(serialize_with = "values::path")]
     pub(crate) rejects: Option<PathBuf>,
+    /// Without effect on the result.
+    #[serde(skip)]
+    pub(crate) replacing: Replacing,
+    /// True if a run goes on whose records are all rejected; without effect on what it writes.
+    #[serde(skip)]
+    pub(crate) keeps_going: bool,
     /// The part of the documents to take, by `--shard` or `--shards`; `None` for all.
     #[serde(rename = "the shard", serialize_with = "values::shown")]
     pub(crate) shard: Option<Shard>,
@@ -73,6 +80,8 @@ impl JobOptions {
             source: None,
             given: None,
             rejects: None,
+            replacing: Replacing::default(),
+            keeps_going: false,
             shard: None,
             work: WorkOptions { threads: None, quiet: true },
         }

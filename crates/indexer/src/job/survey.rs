@@ -48,9 +48,18 @@ impl Job {
             needs: None,
             shard: self.shard,
         };
-        let (mut documents, memory) = (Vec::new(), Watch::new());
+        let (mut documents, memory, mut alike) = (Vec::new(), Watch::new(), self.alike());
         pipeline.run(inputs, Position::default(), |batch| {
-            for item in batch.records.into_iter().filter_map(|record| record.item.ok().flatten()) {
+            for record in batch.records {
+                let item = match record.item {
+                    Ok(Some(item)) => item,
+                    Ok(None) => continue,
+                    Err(reason) => {
+                        alike.rejected(&reason, &self.fields)?;
+                        continue;
+                    }
+                };
+                alike.read();
                 let mut document = item.document;
                 let text = document.features.as_mut().and_then(|features| features.text.take());
                 texts.as_mut().map_or(Ok(()), |texts| texts.push(text.as_ref()))?;

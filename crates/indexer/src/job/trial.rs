@@ -8,6 +8,7 @@ use anyhow::bail;
 use corpus::{Origin, Place, Position, caught};
 
 use super::Job;
+use super::alike::Alike;
 use crate::given::Needs;
 use crate::rejects::{AllRejected, Rejects};
 
@@ -16,10 +17,13 @@ impl Job {
     /// or lack given features that the index `needs`. Reads up to the first usable record. Skips
     /// inputs that can be read only once.
     pub(crate) fn try_first(&mut self, needs: Option<&Needs>) -> anyhow::Result<()> {
-        let (mut n_refused, mut lacks) = (0_u64, None);
+        let (mut n_refused, mut lacks, mut alike) = (0_u64, None, self.alike());
         let is_taken = self.try_records(needs, |origin, number, refused| {
             let Err((is_read, reason)) = refused else { return ControlFlow::Break(Ok(())) };
             n_refused += 1;
+            if let Err(stopped) = alike.rejected(&reason, &self.fields) {
+                return ControlFlow::Break(Err(stopped.into()));
+            }
             if is_read {
                 lacks.get_or_insert_with(|| format!("{}:{number}: {reason}", origin.name()));
             }
@@ -41,7 +45,12 @@ impl Job {
             },
         })?;
         rejects.finish()?;
-        Err(AllRejected(n_refused).into())
+        Err(AllRejected::new(n_refused, &self.fields).into())
+    }
+
+    /// A count of rejections from the first record on.
+    pub(super) fn alike(&self) -> Alike {
+        if self.keeps_going { Alike::off() } else { Alike::after(0) }
     }
 
     /// Passes records to `each` until it breaks. The result for a record is an error if it cannot

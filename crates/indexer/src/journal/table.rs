@@ -54,7 +54,7 @@ impl TableLog {
 
     /// Passes all rows up to the checkpoint to `take`, frame by frame.
     pub(crate) fn read<Rows: DeserializeOwned>(
-        self,
+        &self,
         mut take: impl FnMut(Rows) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let mut taken = Ok(());
@@ -63,7 +63,7 @@ impl TableLog {
                 taken = take(rows);
             }
         });
-        taken.and(log.map(|_| ()).context(self.unreadable))
+        taken.and(log.map(|_| ()).with_context(|| self.unreadable.clone()))
     }
 
     fn log(&mut self) -> io::Result<&mut Log> {

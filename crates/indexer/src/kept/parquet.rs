@@ -14,7 +14,7 @@ use anyhow::{Context, anyhow, bail, ensure};
 use corpus::Location;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::Result;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{SchemaDescriptor, TypePtr};
@@ -22,7 +22,7 @@ use parquet::schema::types::{SchemaDescriptor, TypePtr};
 use self::united::{United, difference};
 use super::row_set::RowSet;
 use crate::journal::{Journal, Row, RowsLog};
-use crate::output::{Lengths, Output};
+use crate::output::{Files, Lengths, Output};
 use corpus::parquet::{ParquetFile, ROWS_AT_A_TIME, Target, copy, guarded, open_parquet, write_nulls};
 
 /// Uncompressed size at which a row group ends. Kept rows of neighbouring row groups are merged up
@@ -33,7 +33,7 @@ const GROUP_BYTES: u64 = 128 << 20;
 const GROUPS_MAX: usize = 128;
 
 pub(crate) struct ParquetOutput {
-    output: Output,
+    files: Files,
     inputs: Vec<Input>,
     /// Columns of all valid inputs.
     columns: United,
@@ -60,7 +60,7 @@ struct Group {
 impl ParquetOutput {
     pub(super) fn new<'a>(
         inputs: impl Iterator<Item = &'a Location>,
-        open: impl FnOnce() -> anyhow::Result<Output>,
+        open: impl FnOnce() -> anyhow::Result<Files>,
         journal: Option<&Journal>,
     ) -> anyhow::Result<Self> {
         let mut opened = Vec::new();
@@ -97,7 +97,7 @@ impl ParquetOutput {
         let mut kept = RowSet::default();
         let put_back = |rows: Vec<Row>| rows.into_iter().for_each(|(n_file, row)| kept.insert(n_file, row));
         let log = journal.map(|journal| journal.rows_log(put_back)).transpose()?;
-        Ok(Self { output: open()?, inputs: opened, columns, kept, log })
+        Ok(Self { files: open()?, inputs: opened, columns, kept, log })
     }
 
     pub(super) fn add(&mut self, (n_file, row): Row) {
@@ -111,52 +111,121 @@ impl ParquetOutput {
         self.log.as_mut().map_or(Ok(()), |log| log.checkpoint(lengths))
     }
 
-    /// Reads the inputs again and writes the file.
-    pub(super) fn finish(mut self) -> anyhow::Result<()> {
-        let path = self.output.path().to_owned();
-        let failed = || format!("failed to write what is kept to {}", path.display());
-        let Some(first) = self.inputs.iter().find(|input| input.schema.is_some()) else {
-            bail!("no input is left to write {} from", path.display());
+    /// Reads the inputs again and writes the file, or the parts.
+    pub(super) fn finish(self) -> anyhow::Result<()> {
+        let Self { files, inputs, columns, kept, .. } = self;
+        let Some(first) = inputs.iter().find(|input| input.schema.is_some()) else {
+            bail!("no input is left to write {} from", files.path().display());
         };
-        let file = first.open()?;
-        // Types of columns, as pandas, Arrow and others define them beyond Parquet. They do not
-        // hold for the columns of other files.
-        let types = file.metadata().file_metadata().key_value_metadata();
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_key_value_metadata(types.filter(|_| self.columns.is_first()).cloned());
-        let schema = self.columns.schema().with_context(failed)?;
-        let columns = SchemaDescriptor::new(Arc::clone(&schema));
-        let mut writer = SerializedFileWriter::new(&mut self.output, schema, properties.build().into())
-            .with_context(failed)?;
-        let (mut groups, mut n_bytes) = (Vec::new(), 0);
-        for (n_file, input) in self.inputs.iter().enumerate() {
-            let Some(last) = self.kept.last(n_file) else { continue };
+        let mut writer = Writer::new(files, first, &columns)?;
+        for (n_file, input) in inputs.iter().enumerate() {
+            let Some(last) = kept.last(n_file) else { continue };
             let file = Arc::new(input.open()?);
             let mut first_row: u64 = 1;
             for (n_group, metadata) in file.metadata().row_groups().iter().enumerate() {
                 let n_rows = u64::try_from(metadata.num_rows()).unwrap_or(0);
                 let rows = first_row..first_row.saturating_add(n_rows);
                 first_row = rows.end;
-                let n_kept = self.kept.count(n_file, rows.start..rows.end.min(last + 1));
+                let n_kept = kept.count(n_file, rows.start..rows.end.min(last + 1));
                 if n_kept == 0 {
                     continue;
                 }
                 let n_group_bytes = u64::try_from(metadata.total_byte_size()).unwrap_or(0);
-                n_bytes += (n_group_bytes / n_rows).saturating_mul(n_kept);
-                groups.push(Group { file: Arc::clone(&file), n_file, n_group, rows });
-                if n_bytes >= GROUP_BYTES || groups.len() == GROUPS_MAX {
-                    guarded(|| write_group(&mut writer, &columns, &groups, &self.kept))
-                        .with_context(failed)?;
-                    (groups, n_bytes) = (Vec::new(), 0);
-                }
+                let n_bytes = (n_group_bytes / n_rows).saturating_mul(n_kept);
+                writer.add(Group { file: Arc::clone(&file), n_file, n_group, rows }, n_bytes, &kept)?;
             }
         }
-        if !groups.is_empty() {
-            guarded(|| write_group(&mut writer, &columns, &groups, &self.kept)).with_context(failed)?;
+        writer.finish(&kept)
+    }
+}
+
+/// The file, or the part, that is being written, and the row groups that become its next one.
+struct Writer {
+    files: Files,
+    /// `None` between two parts.
+    file: Option<SerializedFileWriter<Output>>,
+    schema: TypePtr,
+    columns: SchemaDescriptor,
+    properties: WriterPropertiesPtr,
+    groups: Vec<Group>,
+    /// Uncompressed size of what is kept of the groups.
+    n_bytes: u64,
+}
+
+impl Writer {
+    fn new(files: Files, first: &Input, columns: &United) -> anyhow::Result<Self> {
+        let failed = || format!("failed to write what is kept to {}", files.path().display());
+        let file = first.open()?;
+        // Types of columns, as pandas, Arrow and others define them beyond Parquet. They do not
+        // hold for the columns of other files.
+        let types = file.metadata().file_metadata().key_value_metadata();
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_key_value_metadata(types.filter(|_| columns.is_first()).cloned());
+        let schema = columns.schema().with_context(failed)?;
+        let columns = SchemaDescriptor::new(Arc::clone(&schema));
+        let properties = Arc::new(properties.build());
+        let mut writer =
+            Self { files, file: None, schema, columns, properties, groups: Vec::new(), n_bytes: 0 };
+        writer.begin()?;
+        Ok(writer)
+    }
+
+    /// Adds a row group, of which so many bytes are kept.
+    fn add(&mut self, group: Group, n_bytes: u64, kept: &RowSet) -> anyhow::Result<()> {
+        if let Some(max) = self.files.bytes_max() {
+            if self.n_written() + self.n_bytes + n_bytes > max {
+                self.end_group(kept)?;
+            }
+            if self.n_written() + n_bytes > max && self.has_groups() {
+                self.end_file()?;
+                self.begin()?;
+            }
         }
-        writer.close().with_context(failed)?;
-        self.output.finish()
+        self.groups.push(group);
+        self.n_bytes += n_bytes;
+        let is_full = self.n_bytes >= GROUP_BYTES || self.groups.len() == GROUPS_MAX;
+        if is_full { self.end_group(kept) } else { Ok(()) }
+    }
+
+    fn finish(mut self, kept: &RowSet) -> anyhow::Result<()> {
+        self.end_group(kept)?;
+        self.end_file()?;
+        self.files.finish()
+    }
+
+    fn begin(&mut self) -> anyhow::Result<()> {
+        let output = self.files.next()?;
+        let (schema, properties) = (Arc::clone(&self.schema), Arc::clone(&self.properties));
+        let file = SerializedFileWriter::new(output, schema, properties);
+        self.file = Some(file.with_context(|| self.failed())?);
+        Ok(())
+    }
+
+    fn end_file(&mut self) -> anyhow::Result<()> {
+        let Some(file) = self.file.take() else { return Ok(()) };
+        let output = file.into_inner().with_context(|| self.failed())?;
+        self.files.add(output)
+    }
+
+    fn end_group(&mut self, kept: &RowSet) -> anyhow::Result<()> {
+        let Some(file) = self.file.as_mut().filter(|_| !self.groups.is_empty()) else { return Ok(()) };
+        let written = guarded(|| write_group(file, &self.columns, &self.groups, kept));
+        written.with_context(|| self.failed())?;
+        (self.groups, self.n_bytes) = (Vec::new(), 0);
+        Ok(())
+    }
+
+    fn has_groups(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| !file.flushed_row_groups().is_empty())
+    }
+
+    fn n_written(&self) -> u64 {
+        self.file.as_ref().map_or(0, |file| file.bytes_written() as u64)
+    }
+
+    fn failed(&self) -> String {
+        format!("failed to write what is kept to {}", self.files.path().display())
     }
 }
 
@@ -183,7 +252,7 @@ impl Input {
 
 /// Writes the kept rows of several row groups as one.
 fn write_group(
-    writer: &mut SerializedFileWriter<&mut Output>,
+    writer: &mut SerializedFileWriter<Output>,
     columns: &SchemaDescriptor,
     groups: &[Group],
     kept: &RowSet,

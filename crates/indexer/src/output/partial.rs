@@ -1,5 +1,6 @@
 //! Partial files: beside their places, under other names.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -8,6 +9,8 @@ use rustix::fs::{FlockOperation, flock};
 use tempfile::NamedTempFile;
 
 use super::folder_of;
+use crate::progress::complain;
+use crate::stop::left_over;
 
 /// Follows the name of the place and a part that distinguishes several files for it.
 const SUFFIX: &str = ".partial";
@@ -45,8 +48,9 @@ impl Partial {
     /// Creates a partial file for a place, and removes those left by killed runs.
     pub(super) fn temporary(path: &Path) -> io::Result<Self> {
         let folder = folder_of(path);
-        let prefix = format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy());
-        remove_left(folder, &prefix);
+        let name = path.file_name().unwrap_or_default();
+        remove_left(folder, name);
+        let prefix = format!(".{}.", name.to_string_lossy());
         let mut builder = tempfile::Builder::new();
         builder.prefix(&prefix).suffix(SUFFIX).rand_bytes(N_RANDOM);
         #[cfg(unix)]
@@ -58,7 +62,7 @@ impl Partial {
             builder.permissions(replaced.unwrap_or_else(|| fs::Permissions::from_mode(0o666)));
         }
         loop {
-            let file = builder.tempfile_in(folder)?;
+            let file = left_over::removed_on_a_signal(|| builder.tempfile_in(folder))?;
             // On a file system without locks, no partial files are removed either.
             let _ = flock(file.as_file(), FlockOperation::NonBlockingLockExclusive);
             // Another run may have removed it as left over before it was locked.
@@ -133,13 +137,26 @@ impl Seek for Partial {
 
 /// Removes the partial files of a place that killed runs have left. Ignores errors: a remaining
 /// file does no harm.
-fn remove_left(folder: &Path, prefix: &str) {
+fn remove_left(folder: &Path, place: &OsStr) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let random = name.to_str().and_then(|name| name.strip_prefix(prefix)?.strip_suffix(SUFFIX));
-        if random.is_some_and(|random| random.len() == N_RANDOM) && !is_at_work(&entry.path()) {
-            let _ = fs::remove_file(entry.path());
+        let is_of_place = name.to_str().and_then(place_of_temporary).is_some_and(|of| place == of);
+        if is_of_place && !is_at_work(&entry.path()) {
+            remove(&entry.path());
         }
+    }
+}
+
+/// The name of the file that a partial one without a journal becomes; `None` for any other name.
+pub(super) fn place_of_temporary(name: &str) -> Option<&str> {
+    let (place, random) = name.strip_prefix('.')?.strip_suffix(SUFFIX)?.rsplit_once('.')?;
+    (random.len() == N_RANDOM).then_some(place)
+}
+
+/// Removes a partial file and says so. Ignores errors.
+pub(super) fn remove(path: &Path) {
+    if fs::remove_file(path).is_ok() {
+        complain(format_args!("removed {}, which a killed run has left", path.display()));
     }
 }
 

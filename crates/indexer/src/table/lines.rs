@@ -24,18 +24,18 @@ pub(super) enum Form {
 
 pub(super) struct Lines {
     form: Form,
-    names: Vec<&'static str>,
+    names: Vec<Cow<'static, str>>,
     output: Output,
 }
 
 impl Lines {
     pub(super) fn new(form: Form, output: Output, columns: &[Column]) -> anyhow::Result<Self> {
-        let names = columns.iter().map(|column| column.name).collect();
+        let names = columns.iter().map(|column| column.name.clone()).collect();
         let mut lines = Self { form, names, output };
         if let Form::Delimited(delimiter) = lines.form
             && lines.output.is_new()
         {
-            let names = lines.names.iter().map(|name| Cow::Borrowed(*name)).collect();
+            let names = lines.names.clone();
             lines.write_delimited(delimiter, names)?;
         }
         Ok(lines)
@@ -47,7 +47,8 @@ impl Lines {
                 let fields = self.names.iter().zip(cells);
                 let fields = fields.filter(|(_, cell)| writes_null || **cell != Cell::None);
                 // A map sorts the names.
-                let object: Map<_, _> = fields.map(|(name, cell)| ((*name).to_owned(), json(cell))).collect();
+                let object: Map<_, _> =
+                    fields.map(|(name, cell)| (name.clone().into_owned(), json(cell))).collect();
                 writeln!(self.output, "{}", Value::from(object)).map_err(|error| self.output.failed(error))
             }
             Form::Delimited(delimiter) => self.write_delimited(delimiter, cells.iter().map(plain).collect()),

@@ -3,7 +3,7 @@
 //! A Parquet file has its table of contents at its end, so it cannot resume at a checkpoint. With a
 //! journal, the journal gets the rows, and the file is made of them at the end of the job.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -17,26 +17,31 @@ use parquet::schema::types::Type;
 use super::cell::Cell;
 use super::{Column, Kind};
 use crate::journal::{Journal, TableLog};
-use crate::output::{Lengths, Output};
+use crate::output::{Files, Lengths, Output};
 
 /// Bounds of a row group, which is held in memory.
 const GROUP_ROWS: usize = 1 << 16;
 const GROUP_BYTES: usize = 64 << 20;
 
+/// Bounds on what a file holds at its end, and on what of it is for each column of a row group.
+const FOOTER_BYTES: usize = 1024;
+const CHUNK_FOOTER_BYTES: usize = 512;
+
 /// Rows in a frame of the journal.
 const LOGGED_ROWS: usize = 1 << 12;
 
-type Row = Vec<Cell<'static>>;
+pub(crate) type Row = Vec<Cell<'static>>;
 
 pub(super) enum ParquetTable {
-    Written(Writer),
-    Logged(Logged),
+    Written(Box<Writer>),
+    Logged(Box<Logged>),
 }
 
 /// The file, and the rows of its next row group.
-pub(super) struct Writer {
-    path: PathBuf,
-    file: SerializedFileWriter<Output>,
+pub(crate) struct Writer {
+    files: Files,
+    /// `None` between two parts.
+    file: Option<SerializedFileWriter<Output>>,
     columns: Vec<Column>,
     rows: Vec<Row>,
     n_bytes: usize,
@@ -58,10 +63,11 @@ impl ParquetTable {
         journal: Option<&Journal>,
     ) -> anyhow::Result<Self> {
         let Some(journal) = journal else {
-            return Ok(Self::Written(Writer::new(columns, Output::create(path)?)?));
+            return Ok(Self::Written(Box::new(Writer::new(columns, Files::one(Output::create(path)?))?)));
         };
         let output = journal.output_at_the_end(option, path)?;
-        Ok(Self::Logged(Logged { output, columns, log: journal.table_log(option)?, rows: Vec::new() }))
+        let log = journal.table_log(option)?;
+        Ok(Self::Logged(Box::new(Logged { output, columns, log, rows: Vec::new() })))
     }
 
     pub(super) fn add(&mut self, cells: Vec<Cell<'_>>) -> anyhow::Result<()> {
@@ -88,9 +94,10 @@ impl ParquetTable {
     pub(super) fn finish(self) -> anyhow::Result<()> {
         match self {
             Self::Written(writer) => writer.finish(),
-            Self::Logged(Logged { output, columns, log, rows }) => {
+            Self::Logged(logged) => {
+                let Logged { output, columns, log, rows } = *logged;
                 debug_assert!(rows.is_empty(), "a checkpoint comes before the end");
-                let mut writer = Writer::new(columns, output)?;
+                let mut writer = Writer::new(columns, Files::one(output))?;
                 log.read(|rows: Vec<Row>| rows.into_iter().try_for_each(|row| writer.add(row)))?;
                 writer.finish()
             }
@@ -107,36 +114,90 @@ impl Logged {
 }
 
 impl Writer {
-    fn new(columns: Vec<Column>, output: Output) -> anyhow::Result<Self> {
-        let path = output.path().to_owned();
+    pub(crate) fn new(columns: Vec<Column>, files: Files) -> anyhow::Result<Self> {
+        let mut writer = Self { files, file: None, columns, rows: Vec::new(), n_bytes: 0 };
+        writer.begin()?;
+        Ok(writer)
+    }
+
+    pub(crate) fn add(&mut self, row: Row) -> anyhow::Result<()> {
+        let n_bytes = row.iter().map(Cell::n_bytes).sum::<usize>();
+        if !self.fits(n_bytes) {
+            self.end_group()?;
+            if !self.fits(n_bytes) && self.n_groups() > 0 {
+                self.end_file()?;
+                self.begin()?;
+            }
+        }
+        self.n_bytes += n_bytes;
+        self.rows.push(row);
+        if self.rows.len() < GROUP_ROWS && self.n_bytes < GROUP_BYTES { Ok(()) } else { self.end_group() }
+    }
+
+    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+        self.end_group()?;
+        self.end_file()?;
+        self.files.finish()
+    }
+
+    /// Begins the file, or its next part.
+    fn begin(&mut self) -> anyhow::Result<()> {
+        let output = self.files.next()?;
         let begin = || {
-            let fields = columns.iter().map(Column::field).collect::<Result<_>>()?;
+            let fields = self.columns.iter().map(Column::field).collect::<Result<_>>()?;
             let schema = Type::group_type_builder("schema").with_fields(fields).build()?;
             let compression = Compression::ZSTD(ZstdLevel::default());
             let properties = WriterProperties::builder().set_compression(compression).build();
             SerializedFileWriter::new(output, Arc::new(schema), Arc::new(properties))
         };
-        let file = begin().with_context(|| format!("failed to write {}", path.display()))?;
-        Ok(Self { path, file, columns, rows: Vec::new(), n_bytes: 0 })
+        self.file = Some(begin().with_context(|| self.failed())?);
+        Ok(())
     }
 
-    fn add(&mut self, row: Row) -> anyhow::Result<()> {
-        self.n_bytes += row.iter().map(Cell::n_bytes).sum::<usize>();
-        self.rows.push(row);
-        if self.rows.len() < GROUP_ROWS && self.n_bytes < GROUP_BYTES {
+    fn end_file(&mut self) -> anyhow::Result<()> {
+        let Some(file) = self.file.take() else { return Ok(()) };
+        let output = file.into_inner().with_context(|| self.failed())?;
+        self.files.add(output)
+    }
+
+    fn end_group(&mut self) -> anyhow::Result<()> {
+        if self.rows.is_empty() {
             return Ok(());
         }
-        self.write_group().with_context(|| format!("failed to write {}", self.path.display()))
+        self.write_group().with_context(|| self.failed())?;
+        let max = self.files.bytes_max().unwrap_or(u64::MAX);
+        // The rest would become small groups.
+        if self.n_bytes_written() > max / 4 * 3 {
+            self.end_file()?;
+            self.begin()?;
+        }
+        Ok(())
     }
 
-    fn finish(mut self) -> anyhow::Result<()> {
-        let rest = if self.rows.is_empty() { Ok(()) } else { self.write_group() };
-        let output = rest.and_then(|()| self.file.into_inner());
-        output.with_context(|| format!("failed to write {}", self.path.display()))?.finish()
+    /// Returns true if a part has room for so many bytes as they are in memory; packed they take
+    /// less.
+    fn fits(&self, n_bytes: usize) -> bool {
+        let Some(max) = self.files.bytes_max() else { return true };
+        let n_chunks = (self.n_groups() + 1) * self.columns.len();
+        let footer = FOOTER_BYTES + n_chunks * CHUNK_FOOTER_BYTES;
+        self.n_bytes_written() + (self.n_bytes + n_bytes + footer) as u64 <= max
+    }
+
+    fn n_groups(&self) -> usize {
+        self.file.as_ref().map_or(0, |file| file.flushed_row_groups().len())
+    }
+
+    fn n_bytes_written(&self) -> u64 {
+        self.file.as_ref().map_or(0, |file| file.bytes_written() as u64)
+    }
+
+    fn failed(&self) -> String {
+        format!("failed to write {}", self.files.path().display())
     }
 
     fn write_group(&mut self) -> Result<()> {
-        let mut group = self.file.next_row_group()?;
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let mut group = file.next_row_group()?;
         for (place, column) in self.columns.iter().enumerate() {
             let cells = self.rows.iter().map(|row| &row[place]);
             match column.kind {
@@ -189,7 +250,7 @@ impl Column {
             Kind::Time => (PhysicalType::INT64, Some(LogicalType::timestamp(true, TimeUnit::MILLIS))),
         };
         let repetition = if self.is_optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
-        let field = Type::primitive_type_builder(self.name, physical);
+        let field = Type::primitive_type_builder(&self.name, physical);
         field.with_logical_type(logical).with_repetition(repetition).build().map(Arc::new)
     }
 }

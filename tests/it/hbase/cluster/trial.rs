@@ -115,7 +115,8 @@ impl Trial {
         let index = ["index", "-q", "--store", &store];
         let mut jobs = vec![Job::start(&[&index[..], &["-"]].concat())];
         for output in &kept {
-            let dedup = ["dedup", "-q", "--store", &race, "--output", output.to_str().unwrap(), "-"];
+            let dedup =
+                ["dedup", "-q", "--force", "--store", &race, "--output", output.to_str().unwrap(), "-"];
             jobs.push(Job::start(&dedup));
         }
         let inputs = [&fs::read_to_string(&corpus).unwrap(), &expected.groups[0], &expected.groups[1]];

@@ -13,16 +13,19 @@ use crate::cli::Cli;
 use crate::journal::Description;
 
 /// Flags that may change when a job goes on. Each is skipped at its option, with the reason.
-const FREE: [&str; 13] = [
+const FREE: [&str; 15] = [
     "clock_ahead_max",
     "delete",
     "every_seconds",
     // The files found are compared, by path, length and time.
     "files",
     "files_from",
+    // Without effect on what is written.
+    "force",
     "groups",
     "input_wait_seconds",
     "journal",
+    "keep_going",
     "once",
     "quiet",
     "spool",
@@ -97,6 +100,7 @@ fn values(flag: &str, arg: &Arg, folder: &Path) -> [String; 2] {
         "clusters" | "duplicates" | "files_from" | "id_field" | "journal" | "output" | "pairs"
         | "fingerprint_field" | "rejects" | "results" | "rows" | "signature_field" | "source"
         | "source_field" | "spool" | "text_field" | "time_field" | "watch" => ["one", "two"],
+        "output_bytes_max" => ["1MB", "1GB"],
         _ => panic!("say two values of --{flag}"),
     };
     [one.to_owned(), other.to_owned()]
@@ -144,6 +148,7 @@ fn outcome(command: &str, definition: &clap::Command, arg: &'static str, folder:
         match arg {
             "chains" => drop(line.insert("clusters", "clusters".to_owned())),
             "dry_run" => drop(line.remove("output")),
+            "output_bytes_max" => drop(line.insert("output", "part-{}".to_owned())),
             _ => {}
         }
         line

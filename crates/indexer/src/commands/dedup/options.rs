@@ -9,7 +9,7 @@ use minhash::Similarity;
 use serde::Serialize;
 
 use crate::clusters::Chains;
-use crate::flag_values::{contained, known_ids, path_for};
+use crate::flag_values::{bytes, contained, known_ids, path_for};
 use crate::job::JobOptions;
 use crate::journal::{Description, JournalOptions, values};
 use crate::keep::Keep;
@@ -118,15 +118,28 @@ pub(crate) struct DedupFlags {
     /// Cells of CSV and TSV are written as they are: one that begins with =, +, - or @ is a formula
     /// to a spreadsheet.
     ///
-    /// Parquet is made from Parquet, and CSV or TSV from CSV or TSV, with all columns; several
-    /// inputs must have the same ones. JSON Lines are made from anything: lines of JSON as they
-    /// were read, of CSV every column as a string, and of others id and text.
+    /// CSV or TSV is made from CSV or TSV, with all columns; several inputs must have the same
+    /// ones. JSON Lines and Parquet are made from anything: of JSON all fields, JSON Lines as they
+    /// were read, of CSV every column as a string, of Parquet all columns in Parquet, and of others
+    /// id and text. Of JSON a column of Parquet is of strings, integers, floats or booleans where
+    /// all values are; any other, as one of lists, has each value as JSON.
     ///
     /// The file appears when it is whole. A run that is killed leaves `.KEPT.….partial` beside it,
     /// which the next one removes.
     #[arg(long, value_name = "KEPT", value_parser = path_for(Role::Kept), help_heading = "Output")]
     #[serde(serialize_with = "values::path")]
     pub(crate) output: Option<PathBuf>,
+    /// Cut --output into parts of at most this many bytes: 1GB, 500MB, 2GiB; its name has {} for
+    /// their number, as in --output 'part-{}.jsonl.zst'
+    ///
+    /// The numbers are 00000, 00001 and so on. All parts appear together when they are whole, the
+    /// first one last: where it is, all are. Bytes are those of the files, packed. One document
+    /// that is longer is a part of its own; of Parquet inputs a row group is not cut. Each part of
+    /// CSV has the names of the columns.
+    #[arg(long, value_name = "SIZE", value_parser = bytes(), requires = "output", help_heading = "Output")]
+    // Serialized only where given, because older journals lack it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) output_bytes_max: Option<u64>,
     /// Write each dropped document here: id, duplicate_of, both fingerprints, distance, similarity
     /// and shares; the name says what it is: .parquet, .csv, .tsv, else JSON Lines
     ///

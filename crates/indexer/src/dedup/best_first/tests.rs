@@ -144,7 +144,7 @@ fn run_over(first: &str, second: &str) -> Result<String, String> {
     fs::write(&input, second).unwrap();
     let by = engine.index().insertion_rule();
     let verdicts = decide(&mut rule(engine), &mut documents, &mut Doubts::default()).unwrap();
-    let output = Some(job.kept_output(&kept).unwrap());
+    let output = Some(job.kept_output(&kept, None).unwrap());
     let counts = Deduplicated::default();
     let results = Results {
         by,
