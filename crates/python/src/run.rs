@@ -1,10 +1,9 @@
 //! A run over a corpus: which documents stay, and which are near each other.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ::index::{DocumentId, Features};
+use ::index::{DocumentId, Features, MAX_BATCH};
 use arrow_array::builder::{BooleanBuilder, Int64Builder};
 use engine::clusters::{Groups, Join, RunTexts, TextPair};
 use engine::dedup::{Candidate, Kept, KnownIds, Verdict};
@@ -18,9 +17,6 @@ use crate::interrupt::Progress;
 use crate::options::{open, options, share};
 use crate::table::Table;
 use crate::verdicts::{IdColumn, NearnessColumns};
-
-/// Documents of one call of the store.
-const BATCH: usize = 2048;
 
 /// Bytes of texts of one call of the store.
 const BATCH_BYTES: usize = 32 << 20;
@@ -62,7 +58,6 @@ struct Noted {
 struct Batch {
     ids: Vec<DocumentId>,
     features: Vec<Option<Features>>,
-    known: HashSet<DocumentId>,
     n_bytes: usize,
 }
 
@@ -78,13 +73,12 @@ impl Batch {
     fn add(&mut self, id: DocumentId, features: Option<Features>) {
         let text = features.as_ref().and_then(|features| features.text.as_ref());
         self.n_bytes += text.map_or(0, |text| text.len());
-        self.known.insert(id.clone());
         self.ids.push(id);
         self.features.push(features);
     }
 
     fn is_full(&self) -> bool {
-        self.ids.len() >= BATCH || self.n_bytes >= BATCH_BYTES
+        self.ids.len() >= MAX_BATCH || self.n_bytes >= BATCH_BYTES
     }
 }
 
@@ -232,7 +226,7 @@ impl Run {
                 |rows, features| {
                     for (&(row, _), features) in rows.iter().zip(features) {
                         let id = ids.id(first, row)?;
-                        if batch.is_full() || batch.known.contains(&id) {
+                        if batch.is_full() {
                             self.decide_batch(&mut batch, &mut verdicts)?;
                         }
                         batch.add(id, features);
