@@ -29,7 +29,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HBASE = ROOT / "deploy/hbase/hbase"
-COUNTS = ("looked at", "unfiled", "ghost", "dead claim", "half removed", "text lost", "ahead", "foreign", "damaged")
+COUNTS = (
+    "looked at",
+    "unfiled",
+    "ghost",
+    "dead claim",
+    "half removed",
+    "text lost",
+    "ahead",
+    "foreign",
+    "damaged",
+)
 REGION_SERVERS = ("regionserver-1", "regionserver-2")
 N_OLD = 1500
 N_VARIANTS = 3
@@ -45,13 +55,34 @@ OLD_S = 610
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", type=Path, default=ROOT / "target/release", help="where indexer, pigeonhole and query-worker are")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--programs",
+        type=Path,
+        default=ROOT / "target/release",
+        help="where indexer, pigeonhole and query-worker are",
+    )
     parser.add_argument("--minutes", type=float, default=12)
-    parser.add_argument("--documents", type=int, default=40_000, help="of dedup, whose input is spread over these minutes")
-    parser.add_argument("--regions-only", action="store_true", help="split, merge and move regions, and end no process")
+    parser.add_argument(
+        "--documents",
+        type=int,
+        default=40_000,
+        help="of dedup, whose input is spread over these minutes",
+    )
+    parser.add_argument(
+        "--regions-only",
+        action="store_true",
+        help="split, merge and move regions, and end no process",
+    )
     parser.add_argument("--table", default=f"storm_{int(time.time())}")
-    parser.add_argument("--work", type=Path, default=ROOT / "target/storm", help="a folder for inputs, outputs and logs")
+    parser.add_argument(
+        "--work",
+        type=Path,
+        default=ROOT / "target/storm",
+        help="a folder for inputs, outputs and logs",
+    )
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 
@@ -69,7 +100,14 @@ def write_records(path, records):
 
 
 def hbase(*args, **options):
-    return subprocess.run([HBASE, *args], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **options)
+    return subprocess.run(
+        [HBASE, *args],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
 
 
 class Cluster:
@@ -77,10 +115,14 @@ class Cluster:
 
     def __init__(self):
         self.data = Path(os.environ["PIGEONHOLE_HBASE_DATA"])
-        self.settings = dict(line.split("=", 1) for line in (self.data / "settings").read_text().split())
+        self.settings = dict(
+            line.split("=", 1) for line in (self.data / "settings").read_text().split()
+        )
         first = int(self.settings["regionserver-port"])
         # With the region servers named, hbase:meta is found while the master is away.
-        self.servers = f"127.0.0.1:{self.settings['master-port']},127.0.0.1:{first},127.0.0.1:{first + 1}"
+        self.servers = (
+            f"127.0.0.1:{self.settings['master-port']},127.0.0.1:{first},127.0.0.1:{first + 1}"
+        )
 
     def create(self, *tables):
         for table in tables:
@@ -120,7 +162,11 @@ class Storm:
     def fault(self, name):
         with self.lock:
             self.faults[name] += 1
-        print(f"{time.strftime('%H:%M:%S')} {name}; answers so far {dict(self.answers)}", file=sys.stderr, flush=True)
+        print(
+            f"{time.strftime('%H:%M:%S')} {name}; answers so far {dict(self.answers)}",
+            file=sys.stderr,
+            flush=True,
+        )
 
     def is_wrong(self, what):
         with self.lock:
@@ -153,7 +199,9 @@ class Client:
             return None
         with self.storm.lock:
             self.storm.slowest = max(self.storm.slowest, time.monotonic() - begun)
-            self.storm.answers["503" if status == 503 else "queries" if path == "/v1/query" else "posts"] += 1
+            self.storm.answers[
+                "503" if status == 503 else "queries" if path == "/v1/query" else "posts"
+            ] += 1
         if status in (200, 201):
             return answer
         if status != 503:
@@ -176,7 +224,8 @@ def asking(storm, port, seed):
 
 
 def posting(storm, ports, groups, seed):
-    """Posts the documents of groups, which other clients post at the same time, each until it is answered."""
+    """Posts the documents of groups, which other clients post at the same time, each until it
+    is answered."""
     chance = random.Random(seed)
     clients = [Client(storm, port) for port in ports]
     for group, variant in groups:
@@ -195,7 +244,8 @@ def posting(storm, ports, groups, seed):
 
 
 class Groups:
-    """The documents to post: those of a group one after another, so that clients have them at the same time."""
+    """The documents to post: those of a group one after another, so that clients have them at the
+    same time."""
 
     def __init__(self, storm):
         self.storm, self.n_given = storm, 0
@@ -224,7 +274,11 @@ class Regions:
         """Its answer, empty where it died over it."""
         if self.process is None or self.process.poll() is not None:
             self.process = subprocess.Popen(
-                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+                self.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
             )
         try:
             print(line, file=self.process.stdin, flush=True)
@@ -254,10 +308,12 @@ def changing_regions(storm, tables):
 
 def server_faults(cluster, chance):
     """One round: each fault as a name and what it does. `hbase up` follows each."""
+
     def away(command, role, seconds):
         def fault():
             hbase(command, role)
             time.sleep(seconds)
+
         return f"{command} {role.split('-')[0]}", fault
 
     def zombie():
@@ -269,9 +325,14 @@ def server_faults(cluster, chance):
         time.sleep(5)
 
     faults = [
-        away("kill", chance.choice(REGION_SERVERS), 8), away("kill", chance.choice(REGION_SERVERS), 0),
-        away("stop", chance.choice(REGION_SERVERS), 2), ("zombie", zombie), away("kill", "master", 10),
-        away("stop", "zookeeper", 3), away("kill", "datanode", 5), away("kill", "namenode", 5),
+        away("kill", chance.choice(REGION_SERVERS), 8),
+        away("kill", chance.choice(REGION_SERVERS), 0),
+        away("stop", chance.choice(REGION_SERVERS), 2),
+        ("zombie", zombie),
+        away("kill", "master", 10),
+        away("stop", "zookeeper", 3),
+        away("kill", "datanode", 5),
+        away("kill", "namenode", 5),
     ]
     chance.shuffle(faults)
     return faults
@@ -288,7 +349,9 @@ def breaking_servers(storm, cluster, tables, seed):
             cluster.up()
             # The next one comes when all regions are with a server, and answers come again.
             begun, n_before = time.monotonic(), storm.n_answered()
-            while not storm.ends.is_set() and (regions.ask("online") != "online" or storm.n_answered() < n_before + 50):
+            while not storm.ends.is_set() and (
+                regions.ask("online") != "online" or storm.n_answered() < n_before + 50
+            ):
                 if time.monotonic() - begun > BACK_MAX_S:
                     storm.is_wrong(f"after {name} no answers come, or not all regions")
                     storm.ends.set()
@@ -298,7 +361,9 @@ def breaking_servers(storm, cluster, tables, seed):
 
 
 def run(*command):
-    done = subprocess.run([*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(
+        [*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -316,17 +381,40 @@ def started_worker(programs, store, log):
 
 def dedup(programs, store, work, name, source):
     outputs = [work / f"{name}-{role}.jsonl" for role in ("kept", "dropped")]
-    command = [programs / "indexer", "dedup", "-q", "--force", "--store", store, "--output", outputs[0], "--duplicates", outputs[1], "--format", "jsonl", source]
+    command = [
+        programs / "indexer",
+        "dedup",
+        "-q",
+        "--force",
+        "--store",
+        store,
+        "--output",
+        outputs[0],
+        "--duplicates",
+        outputs[1],
+        "--format",
+        "jsonl",
+        source,
+    ]
     return [str(part) for part in command], outputs
 
 
 def feeding(storm, process, path, minutes):
-    """Gives `dedup` its input in as many portions as there are seconds, so that it runs as long as the storm."""
+    """Gives `dedup` its input in as many portions as there are seconds, so that it runs as long as
+    the storm."""
     lines = path.read_text().splitlines(keepends=True)
     n_portions = max(1, int(minutes * 60))
     try:
         for portion in range(n_portions):
-            process.stdin.write("".join(lines[portion * len(lines) // n_portions : (portion + 1) * len(lines) // n_portions]))
+            process.stdin.write(
+                "".join(
+                    lines[
+                        portion * len(lines) // n_portions : (portion + 1)
+                        * len(lines)
+                        // n_portions
+                    ]
+                )
+            )
             process.stdin.flush()
             storm.ends.wait(1)
         process.stdin.close()
@@ -337,7 +425,9 @@ def feeding(storm, process, path, minutes):
 def looked_at(storm, programs, store, work):
     """Counts of the index when all is over: lost, twice, near another; and what `verify` found."""
     exported = work / "exported.jsonl"
-    code, _, said = run(programs / "indexer", "export", "-q", "--force", "--store", store, "--output", exported)
+    code, _, said = run(
+        programs / "indexer", "export", "-q", "--force", "--store", store, "--output", exported
+    )
     assert code == 0, said
     ids = collections.Counter(json.loads(line)["id"] for line in exported.read_text().splitlines())
     old = {f"old/{number}" for number in range(N_OLD)}
@@ -345,14 +435,27 @@ def looked_at(storm, programs, store, work):
     twice = [name for name, n in ids.items() if n > 1]
     # A post that hung may have been done; all others said what became of them.
     unasked = set() if storm.n_hung else ids.keys() - storm.kept - old
-    orphans = [name for name, of in storm.dropped.items() if of not in ids or of.rsplit("/", 1)[0] != name.rsplit("/", 1)[0]]
-    for what, names in (("lost", lost), ("twice", twice), ("not acknowledged", unasked), ("dropped for what is not kept", orphans)):
+    orphans = [
+        name
+        for name, of in storm.dropped.items()
+        if of not in ids or of.rsplit("/", 1)[0] != name.rsplit("/", 1)[0]
+    ]
+    for what, names in (
+        ("lost", lost),
+        ("twice", twice),
+        ("not acknowledged", unasked),
+        ("dropped for what is not kept", orphans),
+    ):
         if names:
             print(f"{what}: {sorted(names)[:20]}", file=sys.stderr)
     shutil.rmtree(work / "pairs", ignore_errors=True)
-    code, _, said = run(programs / "indexer", "pairs", "-q", "--store", store, "--output", work / "pairs")
+    code, _, said = run(
+        programs / "indexer", "pairs", "-q", "--store", store, "--output", work / "pairs"
+    )
     assert code == 0, said
-    near = [line for part in (work / "pairs").glob("part-*") for line in part.read_text().splitlines()]
+    near = [
+        line for part in (work / "pairs").glob("part-*") for line in part.read_text().splitlines()
+    ]
     if near:
         print(f"near another: {near[:20]}", file=sys.stderr)
     # What is younger is taken for under way.
@@ -388,27 +491,52 @@ def main():
     old, corpus = work / "old.jsonl", work / "corpus.jsonl"
     write_records(old, ((f"old/{number}", text("old", number)) for number in range(N_OLD)))
     # Every fourth is near to one before it.
-    write_records(corpus, (
-        (str(number), f"{text('corpus', number - number % 4 // 3 * (1 + number % 997))} {number}") for number in range(args.documents)
-    ))
+    write_records(
+        corpus,
+        (
+            (
+                str(number),
+                f"{text('corpus', number - number % 4 // 3 * (1 + number % 997))} {number}",
+            )
+            for number in range(args.documents)
+        ),
+    )
     code, _, said = run(args.programs / "indexer", "index", "-q", "--store", store, old)
     assert code == 0, said
     command, expected = dedup(args.programs, f"embedded:{work / 'index'}", work, "embedded", corpus)
     code, _, said = run(*command)
     assert code == 0, said
 
-    workers = [started_worker(args.programs, store, work / f"worker-{number}.log") for number in range(2)]
+    workers = [
+        started_worker(args.programs, store, work / f"worker-{number}.log") for number in range(2)
+    ]
     ports = [port for _, port in workers]
     command, outputs = dedup(args.programs, dedup_store, work, "hbase", "-")
-    deduplicating = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=(work / "dedup.log").open("w"), text=True)
+    deduplicating = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=(work / "dedup.log").open("w"),
+        text=True,
+    )
     groups = Groups(storm)
-    clients = [threading.Thread(target=asking, args=(storm, ports[n % 2], args.seed + n)) for n in range(N_ASKING)]
-    clients += [threading.Thread(target=posting, args=(storm, ports, groups, args.seed + 100 + n)) for n in range(N_POSTING)]
-    clients.append(threading.Thread(target=feeding, args=(storm, deduplicating, corpus, args.minutes)))
+    clients = [
+        threading.Thread(target=asking, args=(storm, ports[n % 2], args.seed + n))
+        for n in range(N_ASKING)
+    ]
+    clients += [
+        threading.Thread(target=posting, args=(storm, ports, groups, args.seed + 100 + n))
+        for n in range(N_POSTING)
+    ]
+    clients.append(
+        threading.Thread(target=feeding, args=(storm, deduplicating, corpus, args.minutes))
+    )
     all_tables = [name for table in tables for name in (table, f"{table}_docs")]
     troubles = [threading.Thread(target=changing_regions, args=(storm, all_tables))]
     if not args.regions_only:
-        troubles.append(threading.Thread(target=breaking_servers, args=(storm, cluster, all_tables, args.seed)))
+        troubles.append(
+            threading.Thread(target=breaking_servers, args=(storm, cluster, all_tables, args.seed))
+        )
     begun = time.monotonic()
     for thread in clients + troubles:
         thread.start()
@@ -427,16 +555,23 @@ def main():
     code = deduplicating.wait()
     if code != 0:
         storm.is_wrong(f"dedup ended with {code}: {(work / 'dedup.log').read_text()[-1000:]}")
-    is_same = all(one.read_bytes() == other.read_bytes() for one, other in zip(outputs, expected)) if code == 0 else False
+    is_same = (
+        all(one.read_bytes() == other.read_bytes() for one, other in zip(outputs, expected))
+        if code == 0
+        else False
+    )
 
     print("the storm is over", file=sys.stderr, flush=True)
     n_lost, n_twice, n_near, n_strange, verified = looked_at(storm, args.programs, store, work)
     n_wrong = len(storm.wrong) + n_strange + n_twice + n_near + (not is_same)
     faults = ", ".join(f"{count} {name}" for name, count in sorted(storm.faults.items()))
     print(
-        f"faults, {'regions' if args.regions_only else 'cluster'} of HBase: {minutes:.0f} min, {sum(storm.faults.values())} faults ({faults}), "
-        f"{storm.n_answered()} answers and {storm.answers['503']} × 503, slowest {storm.slowest:.1f} s, {len(storm.kept)} acknowledged, "
-        f"{n_lost} lost, {n_twice} twice, {n_near} near another, {n_wrong} wrong, {storm.n_hung} hung; dedup of {args.documents} "
+        f"faults, {'regions' if args.regions_only else 'cluster'} of HBase: {minutes:.0f} min, "
+        f"{sum(storm.faults.values())} faults ({faults}), "
+        f"{storm.n_answered()} answers and {storm.answers['503']} × 503, "
+        f"slowest {storm.slowest:.1f} s, {len(storm.kept)} acknowledged, "
+        f"{n_lost} lost, {n_twice} twice, {n_near} near another, {n_wrong} wrong, "
+        f"{storm.n_hung} hung; dedup of {args.documents} "
         f"{'the same' if is_same else 'NOT the same'} as embedded:; {verified}"
     )
     sys.exit(n_lost + n_wrong + storm.n_hung > 0)

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""A storm of long texts on a worker that may not take much memory: comparing, taking apart, asking. README.md keeps its figures.
+"""A storm of long texts on a worker that may not take much memory: comparing, taking apart, asking.
+README.md keeps its figures.
 
     python3 bench/faults/storm.py --programs target/release --limit="-d 524288"
 
-The limit is one of `ulimit`, in KiB. Answers are held against those of a worker without a limit; a third of the requests is left
-before its answer. The last line has the figures, and the exit status is 1 if the worker died or an answer was wrong.
+The limit is one of `ulimit`, in KiB. Answers are held against those of a worker without a limit; a
+third of the requests is left before its answer. The last line has the figures, and the exit status
+is 1 if the worker died or an answer was wrong.
 """
 
 import argparse
@@ -23,8 +25,12 @@ LEAVE_AFTER_S = 0.05
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", type=Path, default=ROOT / "target/release", help="where query-worker is")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--programs", type=Path, default=ROOT / "target/release", help="where query-worker is"
+    )
     parser.add_argument("--limit", default="-d 524288", help="of the worker, as ulimit takes it")
     parser.add_argument("--requests", type=int, default=5000)
     parser.add_argument("--clients", type=int, default=24)
@@ -36,8 +42,22 @@ def arguments():
 
 def started(programs, store, flags, limit):
     """The process of a worker, and the port that it listens on."""
-    worker = [programs / "query-worker", "--store", store, "--create-index", "--listen", "127.0.0.1:0", *flags]
-    command = ["sh", "-c", f'ulimit {limit}; exec "$@"' if limit else 'exec "$@"', "sh", *map(str, worker)]
+    worker = [
+        programs / "query-worker",
+        "--store",
+        store,
+        "--create-index",
+        "--listen",
+        "127.0.0.1:0",
+        *flags,
+    ]
+    command = [
+        "sh",
+        "-c",
+        f'ulimit {limit}; exec "$@"' if limit else 'exec "$@"',
+        "sh",
+        *map(str, worker),
+    ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     said = []
     for line in process.stderr:
@@ -51,6 +71,7 @@ def started(programs, store, flags, limit):
 
 def bodies(chance):
     """Requests of many kinds, as (path, body)."""
+
     def words(n_bytes, n_words):
         text = " ".join(f"w{chance.randrange(n_words)}" for _ in range(n_bytes // 4))
         return text[:n_bytes]
@@ -60,7 +81,9 @@ def bodies(chance):
 
     def grown(n_bytes):
         """Each character becomes two to eighteen."""
-        return "".join(chance.choice("\ufdfa\ufdfb\u3316\u3300\u33a8ﬃ") for _ in range(n_bytes // 3))
+        return "".join(
+            chance.choice("\ufdfa\ufdfb\u3316\u3300\u33a8ﬃ") for _ in range(n_bytes // 3)
+        )
 
     made = []
     for share in (1, 0.1, 0.01, 0.001):
@@ -69,12 +92,19 @@ def bodies(chance):
         for text in texts:
             made += [("/v1/analyze", {"text": text}), ("/v1/query", {"text": text})]
             for other in (text.replace(text[5], "x", 1), chance.choice(texts)):
-                made.append(("/v1/compare", {"a": {"text": text}, "b": {"text": other}, "differences": True}))
+                made.append(
+                    (
+                        "/v1/compare",
+                        {"a": {"text": text}, "b": {"text": other}, "differences": True},
+                    )
+                )
     return [(path, json.dumps(body, ensure_ascii=False).encode()) for path, body in made]
 
 
 def answered(port, path, body, leaves=False):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=None if not leaves else LEAVE_AFTER_S)
+    connection = http.client.HTTPConnection(
+        "127.0.0.1", port, timeout=None if not leaves else LEAVE_AFTER_S
+    )
     try:
         connection.request("POST", path, body)
         answer = connection.getresponse()
@@ -92,7 +122,9 @@ def main():
     args = arguments()
     chance = random.Random(args.seed)
     made = bodies(chance)
-    free, port, _ = started(args.programs, args.store, ["--request-seconds-max", "3600", *args.flags], None)
+    free, port, _ = started(
+        args.programs, args.store, ["--request-seconds-max", "3600", *args.flags], None
+    )
     expected = [answered(port, path, body) for path, body in made]
     free.terminate()
     free.wait()
@@ -144,11 +176,14 @@ def main():
     worker.wait()
     if died:
         print(f"died: {worker.returncode}\n{''.join(said)[-2000:]}", file=sys.stderr)
-    took = ", ".join(f"{name} {kib >> 10} MiB" for name, kib in sorted(most.items()) if name != "Threads")
+    took = ", ".join(
+        f"{name} {kib >> 10} MiB" for name, kib in sorted(most.items()) if name != "Threads"
+    )
     print(
-        f"faults, storm under ulimit {args.limit}: {sum(counts.values())} requests, {counts['served']} served, "
-        f"{counts['refused']} refused 503, {counts['left']} left, {counts['cut']} cut, {counts['wrong']} wrong, "
-        f"{int(died)} died, {time.monotonic() - begun:.0f} s; at the most {took}, {most.get('Threads')} threads"
+        f"faults, storm under ulimit {args.limit}: {sum(counts.values())} requests, "
+        f"{counts['served']} served, {counts['refused']} refused 503, {counts['left']} left, "
+        f"{counts['cut']} cut, {counts['wrong']} wrong, {int(died)} died, "
+        f"{time.monotonic() - begun:.0f} s; at the most {took}, {most.get('Threads')} threads"
     )
     sys.exit(died or counts["wrong"] > 0)
 

@@ -25,7 +25,8 @@ use thrift::protocol::{TBinaryInputProtocol, TBinaryOutputProtocol};
 use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
 
 use crate::support::{
-    Door, Hbase, Worker, alone, command, digest, free_ports, hbase, kept, made_up_corpus, matches, news, run,
+    Door, Hbase, Log, Worker, alone, command, digest, free_ports, hbase, kept, made_up_corpus, matches, news,
+    run,
 };
 
 /// Makes tables with the operators' script, all in one run of the shell.
@@ -312,7 +313,7 @@ fn errors_say_what_to_do() {
     assert!(away.contains(&nobody.to_string()) && away.contains("is it running"), "{away}");
 }
 
-/// The gateway goes away in the middle of a load and comes back ten seconds later.
+/// The gateway goes away in the middle of a load, and comes back once the load has missed it.
 #[test]
 fn a_gateway_that_comes_back() {
     let Some(hbase) = hbase() else { return };
@@ -324,16 +325,17 @@ fn a_gateway_that_comes_back() {
     let corpus = corpus.to_str().unwrap();
     let door = Door::open(hbase.gateway);
     let store = url(door.address, "away");
-    let loading = command("indexer", ["index", "-q", "--store", &store, corpus]).spawn().unwrap();
+    let mut loading = command("indexer", ["index", "-q", "--store", &store, corpus]).spawn().unwrap();
+    let mut log = Log::of(&mut loading);
     // In the middle: a few MB of about ten that this load sends.
     while door.n_bytes() < 3_000_000 {
         thread::sleep(Duration::from_millis(5));
     }
     door.close();
-    thread::sleep(Duration::from_secs(10));
+    log.until("the store does not answer");
     door.open_again();
     let loaded = loading.wait_with_output().unwrap();
-    assert!(loaded.status.success(), "{}", String::from_utf8_lossy(&loaded.stderr));
+    assert!(loaded.status.success(), "{}", log.rest());
     let embedded = format!("embedded:{}", folder.path().join("index").display());
     run("indexer", ["index", "-q", "--store", &embedded, corpus]).expect(0);
     assert_eq!(digest(&url(hbase.gateway, "away")), digest(&embedded));

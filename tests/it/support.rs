@@ -10,6 +10,7 @@ mod hdfs;
 mod history;
 mod kerberos;
 mod limited;
+mod log;
 mod ports;
 mod python;
 mod redis;
@@ -37,6 +38,7 @@ pub(crate) use hdfs::{Hdfs, hdfs};
 pub(crate) use history::History;
 pub(crate) use kerberos::Kerberos;
 pub(crate) use limited::limited;
+pub(crate) use log::Log;
 pub(crate) use ports::free_ports;
 pub(crate) use python::venv;
 pub(crate) use redis::{Redis, redis};
@@ -163,10 +165,16 @@ pub(crate) fn without_settings(command: &mut Command) {
 
 /// Waits until `is_so` returns true. Panics after 30 seconds.
 #[track_caller]
-pub(crate) fn until(mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(is_so: impl FnMut() -> bool) {
+    until_within(Duration::from_secs(30), is_so);
+}
+
+/// Waits until `is_so` returns true. Panics after `limit`.
+#[track_caller]
+pub(crate) fn until_within(limit: Duration, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "this takes too long");
+        assert!(begun.elapsed() < limit, "this takes too long");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -47,6 +47,23 @@ fn hasty(cluster: &FakeCluster, patience: Duration) -> Client {
     Client::new(vec![cluster.master()], ClientOptions { patience, ..options() })
 }
 
+/// Waits until `is_so` returns true. Panics after 30 seconds.
+async fn until(is_so: impl Fn() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), waiting).await.expect("this takes too long");
+}
+
+/// Waits until a client has looked for regions `n` times more.
+async fn until_looked_up(cluster: &FakeCluster, n: u64) {
+    let n_look_ups = || cluster.n_calls("GetMetaRegionLocations") + cluster.n_calls("Scan");
+    let n = n_look_ups() + n;
+    until(|| n_look_ups() >= n).await;
+}
+
 fn cell(row: &str, qualifier: &str, value: &str) -> Cell {
     let bytes = |text: &str| Bytes::from(text.to_owned());
     Cell {

@@ -2,6 +2,7 @@
 //! jobs that need an index only while they run.
 
 mod uri;
+mod writer;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -10,17 +11,17 @@ use std::sync::{RwLock, RwLockReadGuard};
 use tables::Tables;
 
 pub use self::uri::MemoryUri;
+use self::writer::Writer;
 
-use crate::backend::rule::{self, Shelf};
 use crate::backend::search::{self, Bounded, Documents};
-use crate::backend::{LastWrite, Live, Oldest, Runs};
+use crate::backend::{LastWrite, Live, Runs, rule};
 use crate::retention::{Horizon, SWEPT_MIN, n_swept_max};
 use crate::store::{check_batch, check_documents, not_created, page_len};
 use crate::text::TextsInMemory;
 use crate::{
-    Clock, Cursor, Document, DocumentId, Error, Examined, Features, Finding, Insertion, Match, Metadata,
-    Neighbours, Page, Result, Rule, Selection, Sketch, Status, Store, StoredDocument, Text, TextKeeping,
-    TextPlace, Timestamp,
+    Clock, Cursor, Document, DocumentId, Error, Examined, Features, Finding, Insertion, Metadata, Neighbours,
+    Page, Result, Rule, Selection, Sketch, Status, Store, StoredDocument, Text, TextKeeping, TextPlace,
+    Timestamp,
 };
 
 /// A store in memory.
@@ -104,7 +105,7 @@ impl MemoryStore {
             contents.last_write = Some(last_write);
             swept = Horizon::new(Some(retain), last_write.at);
         }
-        let mut writer = Writer { contents: &mut contents, horizon, now, inserted_at: None };
+        let mut writer = Writer::new(&mut contents, horizon, now);
         writer.sweep(n_swept_max(n_items, SWEPT_MIN), swept)?;
         let answer = work(&mut writer);
         contents.join_runs()?;
@@ -164,107 +165,6 @@ impl Documents for Contents {
 
     fn text(&self, number: u64) -> Result<Option<Text>> {
         self.texts.get(number)
-    }
-}
-
-/// A write under way.
-struct Writer<'a> {
-    contents: &'a mut Contents,
-    horizon: Horizon,
-    now: Timestamp,
-    /// The time of the inserted documents, once there is one.
-    inserted_at: Option<Timestamp>,
-}
-
-impl Writer<'_> {
-    /// Removes documents expired by `swept` too, the oldest `n_max` of them.
-    fn sweep(&mut self, n_max: usize, swept: Horizon) -> Result<()> {
-        let mut oldest = Oldest::default();
-        for expired in self.contents.live(self.horizon)?.expired() {
-            oldest.push(self.contents.first_from(expired.start), expired.end);
-        }
-        for _ in 0..n_max {
-            let Some((number, end)) = oldest.pop() else { break };
-            let stored = self.contents.document(number)?;
-            if swept.is_live(stored.inserted_at) {
-                break;
-            }
-            let Document { id, sketch, .. } = stored.document.clone();
-            self.take(&id, number, &sketch)?;
-            oldest.push(self.contents.first_from(number + 1), end);
-        }
-        Ok(())
-    }
-
-    /// The time of an insertion: now, but along a run never before the last document.
-    fn inserted_at(&mut self, number: u64) -> Result<Timestamp> {
-        if let Some(inserted_at) = self.inserted_at {
-            return Ok(inserted_at);
-        }
-        let contents = &mut *self.contents;
-        let mut inserted_at = self.now;
-        if self.horizon.expired_until_ms().is_some() {
-            let last = contents.documents.last_key_value().map(|(_, last)| last.inserted_at);
-            let (at, begins) = contents.runs.turn(last, self.now)?;
-            if begins {
-                contents.runs.begin(number);
-            }
-            inserted_at = at;
-        }
-        self.inserted_at = Some(inserted_at);
-        Ok(inserted_at)
-    }
-}
-
-impl Shelf for Writer<'_> {
-    type Error = Error;
-
-    fn find(&self, id: &DocumentId) -> Result<Option<(u64, StoredDocument)>> {
-        let Some(&number) = self.contents.numbers.get(id) else { return Ok(None) };
-        Ok(Some((number, self.contents.document(number)?.clone())))
-    }
-
-    fn is_live(&self, inserted_at: Timestamp) -> bool {
-        self.horizon.is_live(inserted_at)
-    }
-
-    fn nearest(&self, sketch: &Sketch, rule: &Rule, except: Option<u64>) -> Result<Option<Match>> {
-        let contents = &*self.contents;
-        let live = contents.live(self.horizon)?;
-        let counts = |number| live.contains(number) && Some(number) != except;
-        search::nearest(&[&*contents.tables], sketch, rule, &counts, contents, &contents.bounded)
-    }
-
-    fn keeps_texts(&self) -> Result<bool> {
-        Ok(self.contents.keeps_texts())
-    }
-
-    fn text(&self, _: &DocumentId, number: u64) -> Result<Option<Text>> {
-        self.contents.texts.get(number)
-    }
-
-    fn put(&mut self, document: &Document) -> Result<()> {
-        let inserted_at = self.inserted_at(self.contents.last + 1)?;
-        let contents = &mut *self.contents;
-        contents.last += 1;
-        search::file(&mut *contents.tables, &document.sketch, contents.last);
-        contents.numbers.insert(document.id.clone(), contents.last);
-        if let Some(text) = document.sketch.text().filter(|_| contents.keeps_texts()) {
-            contents.texts.put(contents.last, text)?;
-        }
-        let mut document = document.clone();
-        document.sketch = document.sketch.with_text(None);
-        let stored = StoredDocument { document, inserted_at };
-        contents.documents.insert(contents.last, stored);
-        Ok(())
-    }
-
-    fn take(&mut self, id: &DocumentId, number: u64, sketch: &Sketch) -> Result<()> {
-        search::unfile(&mut *self.contents.tables, sketch, number);
-        self.contents.numbers.remove(id);
-        self.contents.documents.remove(&number);
-        self.contents.texts.remove(number);
-        Ok(())
     }
 }
 

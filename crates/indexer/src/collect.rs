@@ -20,6 +20,8 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use index::backend::retry::{Failed, Late, Retry};
+
 pub(crate) use self::options::{CollectFlags, CollectOptions};
 pub(crate) use self::round::Rounds;
 pub(crate) use self::watch::WatchFolder;
@@ -37,9 +39,11 @@ const STOP_POLL: Duration = Duration::from_millis(50);
 /// Stored bytes of waiting files that start a round early.
 const WAITING_BYTES: u64 = 64 << 20;
 
-/// Pause before a failed round is repeated: the first, and the longest.
-const RETRY: Duration = Duration::from_secs(5);
-const RETRY_MAX: Duration = Duration::from_secs(300);
+/// The pauses before a failed round is repeated.
+const RETRY: Retry = Retry::new(Duration::from_secs(5), Duration::from_secs(300));
+
+/// A failed round is repeated until it is done, or the collector is stopped.
+const FOR_EVER: Duration = Duration::MAX;
 
 /// Runs rounds until stopped; with `once`, until no file waits.
 pub(crate) fn collect(
@@ -48,7 +52,7 @@ pub(crate) fn collect(
     rounds: &mut Rounds<'_>,
     stop: &Stop,
 ) -> anyhow::Result<()> {
-    let mut retry = RETRY;
+    let mut tries = RETRY.start(FOR_EVER, Instant::now);
     let mut next_round = Instant::now();
     loop {
         folder.check()?;
@@ -64,20 +68,22 @@ pub(crate) fn collect(
         next_round = Instant::now() + Duration::from_secs(options.flags.every_seconds);
         match rounds.next(folder, stop) {
             Ok(false) if options.flags.once => return Ok(()),
-            Ok(_) => retry = RETRY,
-            // An error in the first round is reported to the user, unless it may pass, like a full
-            // disk.
-            Err(error) if options.flags.once || error.is::<Stopped>() => return Err(error),
-            Err(error) if rounds.is_first() && !error.chain().any(|cause| cause.is::<io::Error>()) => {
-                return Err(error);
-            }
+            Ok(_) => tries.has_gone_on(FOR_EVER),
             Err(error) => {
+                // An error in the first round is reported to the user, unless it may pass, like a
+                // full disk.
+                let may_pass = || error.chain().any(|cause| cause.is::<io::Error>());
+                let is_final =
+                    options.flags.once || error.is::<Stopped>() || rounds.is_first() && !may_pass();
+                let failed = if is_final { Failed::Final(error) } else { Failed::Away(error) };
+                let (next, error) = tries.after(failed).map_err(|failed| match failed {
+                    Failed::Final(error) | Failed::Away(Late { last: error, .. }) => error,
+                })?;
                 complain(format_args!(
-                    "error: {error:#}; nothing is lost, trying again in {} s",
-                    retry.as_secs()
+                    "error: {error:#}; nothing is lost, trying again in {:.0} s",
+                    next.time.as_secs_f32()
                 ));
-                pause(retry, stop)?;
-                retry = (retry * 2).min(RETRY_MAX);
+                pause(next.time, stop)?;
             }
         }
     }

@@ -10,10 +10,11 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use index::backend::retry::{Failed, Retry, Tries};
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -23,20 +24,21 @@ const FORMAT: u32 = 2;
 
 /// Wait for the lock of a process killed a moment ago, so that its restart does not fail.
 const LOCK_WAIT: Duration = Duration::from_secs(3);
-const LOCK_PAUSE: Duration = Duration::from_millis(20);
+const LOCK_RETRY: Retry = Retry::new(Duration::from_millis(20), Duration::from_millis(100));
 
 /// Locks a file until the returned file is closed. Returns `None` if another process holds the
 /// lock.
 pub(crate) fn lock(path: &Path) -> io::Result<Option<File>> {
     let lock = File::create(path)?;
-    let begun = Instant::now();
-    while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-        if begun.elapsed() >= LOCK_WAIT {
-            return Ok(None);
-        }
-        thread::sleep(LOCK_PAUSE);
+    let take = |_: &mut Tries| match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Err(Failed::Away(())),
+        taken => taken.map_err(Failed::Final),
+    };
+    match LOCK_RETRY.run(LOCK_WAIT, take, |(), _| {}) {
+        Ok(()) => Ok(Some(lock)),
+        Err(Failed::Away(_)) => Ok(None),
+        Err(Failed::Final(error)) => Err(error.into()),
     }
-    Ok(Some(lock))
 }
 
 #[derive(Serialize, Deserialize)]

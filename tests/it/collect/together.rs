@@ -1,8 +1,6 @@
 //! Independent collectors with a common index and a common folder for results.
 
 use std::process::Child;
-use std::thread;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -11,6 +9,9 @@ use crate::hbase::{create, url};
 use crate::support::{command, hbase, run, until};
 
 const N: usize = 400;
+
+/// The folder of a collector's state.
+const STATE: &str = "incoming/.collector";
 
 /// Gives the same texts to two collectors at once, under other ids. Both are killed in the middle,
 /// and go on.
@@ -36,9 +37,9 @@ fn check(store: &str) {
     let expected = numbers(&run("indexer", ["dedup", "-q", "--output", "-", &corpus]).expect(0).stdout);
     assert!(expected.len() > N - 10, "some are near by chance, but not many");
     let mut collectors: Vec<Child> = (0..2).map(|n| command("indexer", args(n)).spawn().unwrap()).collect();
-    until(|| places.iter().any(|place| place.at("incoming/.collector/journal/job.json").exists()));
-    for (n, collector) in collectors.iter_mut().enumerate() {
-        thread::sleep(Duration::from_millis(60 * n as u64));
+    for (place, collector) in places.iter().zip(&mut collectors) {
+        // The journal is gone once the round is counted.
+        until(|| ["journal/job.json", "totals.json"].iter().any(|name| place.at(STATE).join(name).exists()));
         collector.kill().unwrap();
         collector.wait().unwrap();
     }

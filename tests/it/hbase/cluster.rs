@@ -5,9 +5,9 @@ mod trial;
 
 use std::time::Duration;
 
-use self::trial::{Trial, wait_until};
+use self::trial::{Trial, WAIT_MAX};
 use super::{n_cells, n_index_rows};
-use crate::support::{Mood, hbase_cluster, run};
+use crate::support::{Mood, hbase_cluster, run, until_within};
 
 /// The server with `hbase:meta` and all regions of the indexes is killed with -9; its regions open
 /// on the other server.
@@ -74,9 +74,9 @@ fn a_region_server_cuts_its_answers_and_is_slow() {
     let (n_cut, slow) = (gate.n_cut(), gate.slow());
     trial.check("answers cut and slow", true, &|searches| {
         gate.set(Mood::Cut);
-        wait_until(&|| gate.n_cut() >= n_cut + 30);
+        until_within(WAIT_MAX, || gate.n_cut() >= n_cut + 30);
         gate.set(Mood::Slow(Duration::from_millis(50)));
-        wait_until(&|| gate.slow() >= slow + Duration::from_secs(5));
+        until_within(WAIT_MAX, || gate.slow() >= slow + Duration::from_secs(5));
         searches.wait_for_more(50);
         gate.set(Mood::Open);
     });

@@ -11,7 +11,7 @@ use std::time::Duration;
 use index::{Document, DocumentId, ErrorKind, MemoryStore, Store};
 
 use super::{create, document, metadata, open};
-use crate::support::{Figures, Random, Redis, apart, command, kept, made_up_corpus, news, redis, run};
+use crate::support::{Figures, Log, Random, Redis, apart, command, kept, made_up_corpus, news, redis, run};
 
 /// A server that is killed and comes back, three times in one load, does not change the result.
 ///
@@ -27,7 +27,8 @@ fn a_server_that_comes_back() {
     let (url, output) = (redis.url("away"), tempfile::NamedTempFile::new().unwrap());
     let path = output.path().to_str().unwrap();
     let args = ["dedup", "-q", "--store", &url, "--texts", "zstd", "--force", "--output", path, corpus];
-    let loading = command("indexer", args).spawn().unwrap();
+    let mut loading = command("indexer", args).spawn().unwrap();
+    let mut log = Log::of(&mut loading);
     let mut figures = Figures { acknowledged: 10_000, ..Figures::default() };
     for n_documents in [200, 1_500, 3_000] {
         let count = || redis.cli(&["zcard", "pigeonhole:{away}:ids"]).trim().parse::<u64>().unwrap_or(0);
@@ -35,12 +36,12 @@ fn a_server_that_comes_back() {
             thread::sleep(Duration::from_millis(2));
         }
         redis.down();
-        thread::sleep(Duration::from_millis(500));
+        log.until("the store does not answer");
         redis.up();
         figures.faults += 1;
     }
     let loaded = figures.round(|| loading.wait_with_output()).unwrap();
-    assert!(loaded.status.success(), "{}", String::from_utf8_lossy(&loaded.stderr));
+    assert!(loaded.status.success(), "{}", log.rest());
     figures.wrong = u64::from(fs::read_to_string(path).unwrap() != kept("memory:", "5c2", corpus));
     figures.end("Redis killed under dedup");
 }

@@ -1,18 +1,16 @@
 //! A running `query-worker`, and requests to it.
 
-use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use super::command;
+use super::{Log, command};
 
 /// A running `query-worker` on a port of its own; killed when dropped.
 pub(crate) struct Worker {
     child: Child,
     base: String,
-    /// The log, kept open because the worker must never write into a closed pipe.
-    log: BufReader<std::process::ChildStderr>,
+    log: Log,
 }
 
 impl Worker {
@@ -25,7 +23,7 @@ impl Worker {
     pub(crate) fn start_as(command: &mut Command) -> Self {
         let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program was built");
-        let log = BufReader::new(child.stderr.take().expect("stderr is piped"));
+        let log = Log::of(&mut child);
         let mut worker = Self { child, base: String::new(), log };
         let ready = worker.log_until("ready");
         let port = ready
@@ -37,16 +35,7 @@ impl Worker {
 
     /// Reads the log up to a line that holds `part`.
     pub(crate) fn log_until(&mut self, part: &str) -> String {
-        let mut before = String::new();
-        loop {
-            let mut line = String::new();
-            let n = self.log.read_line(&mut line).expect("the log is UTF-8");
-            assert!(n > 0, "the worker ended before its log said {part:?}:\n{before}");
-            if line.contains(part) {
-                return line;
-            }
-            before.push_str(&line);
-        }
+        self.log.until(part)
     }
 
     pub(crate) fn get(&self, path: &str) -> (u16, Value) {
@@ -117,8 +106,7 @@ impl Worker {
 
     /// Waits for the end and returns the exit code and the rest of the log.
     pub(crate) fn wait(mut self) -> (Option<i32>, String) {
-        let mut log = String::new();
-        self.log.read_to_string(&mut log).expect("the log is UTF-8");
+        let log = self.log.rest();
         (self.child.wait().expect("a child can be waited for").code(), log)
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{TEXT, is_problem};
 use crate::hbase::{create, url};
-use crate::support::{Door, Random, Redis, Worker, command, hbase, redis, run};
+use crate::support::{Door, Random, Redis, Worker, command, hbase, redis, run, until_within};
 
 /// `--store-wait-seconds` of these tests, which bounds the time of an answer that reports the store
 /// as away. `ANSWER_MAX` leaves more for a busy machine.
@@ -66,11 +66,7 @@ fn goes_away_and_comes_back(store: &str, down: &dyn Fn(), up: &dyn Fn()) -> Stri
     assert!(!metrics.contains("pigeonhole_documents "), "{metrics}");
 
     up();
-    let begun = Instant::now();
-    while worker.get("/readyz").0 != 200 {
-        assert!(begun.elapsed() < BACK_MAX, "the worker does not find its store again");
-        thread::sleep(Duration::from_millis(20));
-    }
+    until_within(BACK_MAX, || worker.get("/readyz").0 == 200);
     for number in 0..n_acknowledged {
         let (status, found) = worker.post("/v1/query", &json!({ "text": text(number) }));
         assert_eq!((status, &found["matches"][0]["id"]), (200, &json!(number.to_string())));

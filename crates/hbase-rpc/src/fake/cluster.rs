@@ -256,6 +256,12 @@ impl Cluster {
         lock(&self.0.state).n_calls.get(method).copied().unwrap_or(0)
     }
 
+    /// Returns the number of calls that servers are at, late ones included.
+    #[must_use]
+    pub fn n_under_way(&self) -> u64 {
+        lock(&self.0.state).n_under_way
+    }
+
     /// Returns all rows of a table, as a reader sees them.
     ///
     /// # Panics

@@ -92,6 +92,7 @@ async fn serve(cluster: Cluster, server: usize, stream: TcpStream) {
             let service = Arc::clone(&service);
             // Calls on one connection do not wait for each other.
             requests.spawn(async move {
+                let _under_way = UnderWay::begin(&cluster);
                 if answer(&cluster, server, &service, request, &answers).await.is_err() {
                     answers.ends.notify_one();
                 }
@@ -102,6 +103,22 @@ async fn serve(cluster: Cluster, server: usize, stream: TcpStream) {
         outcome = reading => outcome,
         () = answers.ends.notified() => Ok(()),
     };
+}
+
+/// A call that a server is at, counted until it is answered or dropped with its connection.
+struct UnderWay<'a>(&'a Cluster);
+
+impl<'a> UnderWay<'a> {
+    fn begin(cluster: &'a Cluster) -> Self {
+        lock(&cluster.0.state).n_under_way += 1;
+        Self(cluster)
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.0.state).n_under_way -= 1;
+    }
 }
 
 /// Reads bytes with their length before them.

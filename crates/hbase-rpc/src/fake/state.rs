@@ -25,6 +25,8 @@ pub(super) struct State {
     pub(super) scans: HashMap<u64, OpenScan>,
     pub(super) faults: Faults,
     pub(super) n_calls: BTreeMap<String, u64>,
+    /// Calls that servers are at.
+    pub(super) n_under_way: u64,
     /// The most bytes of cells in one answer to a scan.
     pub(super) answer_len_max: u64,
     /// The time of a stopped clock.
@@ -74,6 +76,7 @@ impl State {
             scans: HashMap::new(),
             faults: Faults::default(),
             n_calls: BTreeMap::new(),
+            n_under_way: 0,
             answer_len_max: u64::MAX,
             stands_at_ms: None,
             ahead_ms: 0,

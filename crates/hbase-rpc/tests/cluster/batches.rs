@@ -197,7 +197,7 @@ async fn a_claim_that_is_refused_by_a_server_is_sent_again() {
     cluster.kill(server);
     let claims = [claim("b", "v")];
     let (outcome, ()) = tokio::join!(client.check_and_mutate_many("t", &claims, None), async {
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        until_looked_up(&cluster, 2).await;
         cluster.recover(server);
     });
     assert_eq!(outcome.unwrap().0, [Checked::Done]);

@@ -88,9 +88,7 @@ async fn a_table_that_is_being_enabled_is_waited_for() {
     let n_calls = cluster.n_calls("Multi");
     let (found, ()) = tokio::join!(client.get("t", Get::new("a0000")), async {
         // The client meanwhile asks again and again for the row, and for the table's state.
-        while cluster.n_calls("Multi") < n_calls + 6 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        until(|| cluster.n_calls("Multi") >= n_calls + 6).await;
         cluster.enable_table("t", true);
     });
     assert_eq!(found.unwrap().len(), 1);

@@ -111,9 +111,7 @@ async fn a_hot_range_keeps_no_other_from_its_page() {
     assert_eq!(pages(&client, &ranges, &OPTIONS).await, expected);
     // The first look-up has some scans, too. The hot range is left as soon as its page is full.
     assert!(cluster.n_calls("Scan") - n < 12, "{} scans", cluster.n_calls("Scan") - n);
-    while cluster.n_scans() > 0 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    until(|| cluster.n_scans() == 0).await;
 }
 
 #[tokio::test]

@@ -87,7 +87,7 @@ async fn a_call_that_is_late_is_given_up_and_tried_again() {
     assert_eq!(client.get("t", Get::new("a")).await.unwrap().len(), 1);
     assert!(begun.elapsed() >= call_timeout);
     // The late answer is passed over.
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    until(|| cluster.n_under_way() == 0).await;
     assert_eq!(client.get("t", Get::new("a")).await.unwrap().len(), 1);
 }
 
@@ -100,8 +100,10 @@ async fn a_server_that_goes_silent_is_left() {
     client.mutate_many("t", &[put("b", "v")], None).await.unwrap();
     cluster.fail(Fault::any(FaultKind::Stall).at(server).times(1_000_000));
     let get = tokio::time::timeout(Duration::from_secs(8), client.get("t", Get::new("b")));
+    let n_calls = cluster.n_calls("Multi");
     let (found, ()) = tokio::join!(get, async {
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        // The first call was given up.
+        until(|| cluster.n_calls("Multi") >= n_calls + 2).await;
         // As a master does that no longer hears from the server, which stays silent on the move.
         cluster.move_region("t", b"b", 1 - server);
     });
@@ -130,9 +132,9 @@ async fn a_cluster_that_comes_back_is_gone_on_with() {
     cluster.kill(0);
     cluster.kill(1);
     let (rows, ()) = tokio::join!(scanned(&client, 6), async {
-        tokio::time::sleep(Duration::from_millis(400)).await;
+        until_looked_up(&cluster, 3).await;
         cluster.start_again(1);
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        until_looked_up(&cluster, 2).await;
         cluster.start_again(0);
     });
     assert_eq!(of_rows(&rows), keys);
@@ -240,13 +242,17 @@ async fn callers_of_a_machine_that_is_gone_give_up_together() {
     client.mutate_many("t", &[put("b", "v")], None).await.unwrap();
     cluster.kill(server);
     let _silent = Silent::at(cluster.region_server(server).1);
+    let begun = Instant::now();
     let gets = join_all((0..N).map(|_| client.get("t", Get::new("b"))));
     let (outcomes, ()) = tokio::join!(tokio::time::timeout(N * connect_timeout / 2, gets), async {
-        tokio::time::sleep(connect_timeout / 2).await;
+        // The callers have looked the region up again, at the place of before.
+        until_looked_up(&cluster, 1).await;
+        until(|| cluster.n_under_way() == 0).await;
         // As a master does that no longer hears from the server.
         cluster.recover(server);
     });
     assert!(outcomes.unwrap().iter().all(|found| found.as_ref().is_ok_and(|cells| cells.len() == 1)));
+    assert!(begun.elapsed() >= connect_timeout, "the machine that is gone was asked");
 }
 
 /// A watcher hears of a call that waits, and of the end of the wait.
@@ -290,9 +296,7 @@ async fn a_watcher_hears_the_end() {
     client.get("t", Get::new("b")).await.unwrap();
     cluster.fail(Fault::on("Multi", busy).times(1_000_000));
     let (found, ()) = tokio::join!(client.get("t", Get::new("b")), async {
-        while heard.0.lock().unwrap().len() < 3 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        until(|| heard.0.lock().unwrap().len() >= 3).await;
         cluster.clear_faults();
     });
     found.unwrap();

@@ -210,9 +210,7 @@ async fn a_scan_that_is_left_is_closed() {
     assert_eq!(scanner.next().await.unwrap().unwrap().len(), 3);
     assert_eq!(cluster.n_scans(), 1);
     scanner.close();
-    while cluster.n_scans() > 0 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    until(|| cluster.n_scans() == 0).await;
 }
 
 #[tokio::test]

@@ -8,18 +8,18 @@
 //! .collector/*.jsonl          the decided items
 //! ```
 
+mod last_write;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow, bail, ensure};
 use chrono::DateTime;
 use corpus::{LeftOut, RankBy, RoundIds};
 use engine::Engine;
-use index::{Index, WriteMark};
 use serde::{Deserialize, Serialize};
 
 use super::options::CollectOptions;
@@ -29,7 +29,7 @@ use super::sink::{Collection, Saved};
 use super::spool::Spool;
 use super::taken;
 use super::watch::WatchFolder;
-use super::{POLL, say};
+use super::{POLL, pause, say};
 use crate::dedup::Pending;
 use crate::durable;
 use crate::job::Job;
@@ -41,7 +41,6 @@ use crate::report::{Counts, Deduplicated, Report};
 use crate::stop::Stop;
 
 /// Relative to the state folder.
-const LAST_WRITE: &str = "last_write.json";
 const JOURNAL: &str = "journal";
 
 /// Role of the spool among the outputs.
@@ -97,14 +96,6 @@ impl Published {
     }
 }
 
-/// The last write to an index.
-#[derive(Serialize, Deserialize)]
-struct LastWrite {
-    /// The identity of the index.
-    index: String,
-    last_write: WriteMark,
-}
-
 /// Sums over all rounds.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Totals {
@@ -127,7 +118,7 @@ impl<'a> Rounds<'a> {
             .with_context(|| format!("failed to make the folder {}", options.flags.results.display()))?;
         let state = folder.state();
         let totals = read(&state.join("totals.json"))?.unwrap_or_default();
-        check_last_write(&state, engine.index())?;
+        last_write::check(&state, engine.index())?;
         let under_way = read(&state.join("round.json"))?;
         Ok(Self { options, engine, state, under_way, totals, done: no_report(), n_done: 0 })
     }
@@ -189,8 +180,7 @@ impl<'a> Rounds<'a> {
     fn begin(&mut self, folder: &mut WatchFolder, stop: &Stop) -> anyhow::Result<Option<Round>> {
         let mut waiting = folder.waiting(self.options.records.format)?;
         while self.options.flags.once && waiting.is_empty() && folder.has_young() {
-            stop.check()?;
-            thread::sleep(POLL);
+            pause(POLL, stop)?;
             waiting = folder.waiting(self.options.records.format)?;
         }
         if waiting.is_empty() {
@@ -311,24 +301,13 @@ impl<'a> Rounds<'a> {
         totals.last_time_ms = round.time_ms;
         let path = self.state.join("totals.json");
         durable::write_json(&path, totals).with_context(|| format!("failed to write {}", path.display()))?;
-        self.note_last_write()?;
+        last_write::note(&self.state, self.engine.index())?;
         self.done += report;
         self.n_done += 1;
         if !self.options.work.quiet {
             say(&round.name, *n_files, report);
         }
         Ok(())
-    }
-
-    /// Notes the write that the index must have when the next round begins: only the index
-    /// remembers the kept items.
-    fn note_last_write(&self) -> anyhow::Result<()> {
-        let last_write =
-            self.engine.index().mark(true).context("failed to ask the index for its last write")?;
-        let Some(last_write) = last_write else { return Ok(()) };
-        let path = self.state.join(LAST_WRITE);
-        let noted = LastWrite { index: self.engine.index().metadata().identity.to_string(), last_write };
-        durable::write_json(&path, &noted).with_context(|| format!("failed to write {}", path.display()))
     }
 
     /// Removes the state of the current round.
@@ -363,22 +342,6 @@ impl<'a> Rounds<'a> {
         self.under_way = Some(round);
         Ok(())
     }
-}
-
-/// Refuses an index restored from a copy older than the last round, where items kept since would be
-/// kept again. An index of another identity is accepted: the change may be intended.
-fn check_last_write(state: &Path, index: &Index) -> anyhow::Result<()> {
-    let path = state.join(LAST_WRITE);
-    let Some(noted) = read::<LastWrite>(&path)? else { return Ok(()) };
-    let has_it = noted.index != index.metadata().identity.to_string()
-        || index.has_written(&noted.last_write).context("failed to ask the index for its last write")?;
-    ensure!(
-        has_it,
-        "the index was put back to a copy that is older than the last round, and does not have what was kept since; put back \
-         a copy that was made later, or, to have that kept again, remove {}",
-        path.display()
-    );
-    Ok(())
 }
 
 fn read<T: serde::de::DeserializeOwned>(path: &Path) -> anyhow::Result<Option<T>> {

@@ -1,5 +1,6 @@
 //! One fault at any one call: the answers are the same, and nothing stays open.
 
+use std::fmt::Debug;
 use std::thread;
 
 use super::super::remove::REMEMBER;
@@ -7,12 +8,12 @@ use super::*;
 
 /// The answers of a session of calls, and the number of calls that their caller had to repeat.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Session {
+struct Session {
     writes: Vec<Insertion>,
     removed: Vec<bool>,
-    pub(super) near: Vec<index::Neighbours>,
-    pub(super) contents: Vec<Document>,
-    pub(super) n_errors: usize,
+    near: Vec<index::Neighbours>,
+    contents: Vec<Document>,
+    n_errors: usize,
 }
 
 /// Repeats a call as its caller would.
@@ -29,7 +30,7 @@ fn repeated<T>(n_errors: &mut usize, call: impl Fn() -> index::Result<T>) -> T {
     panic!("it fails every time");
 }
 
-pub(super) fn session(store: &HbaseStore) -> Session {
+fn session(store: &HbaseStore) -> Session {
     let mut session = Session::default();
     let n_errors = &mut session.n_errors;
     repeated(n_errors, || store.create(&metadata()));
@@ -64,11 +65,11 @@ fn contents_of(store: &HbaseStore) -> index::Result<Vec<Document>> {
 }
 
 /// The rows of both tables.
-pub(super) type Tables = (Vec<VisibleRow>, Vec<VisibleRow>);
+type Tables = (Vec<VisibleRow>, Vec<VisibleRow>);
 
 /// Returns keys, columns and values of both tables, the records' own timestamps included; the
 /// owners of claims are left out.
-pub(super) fn tables<B: Bench + ?Sized>(place: &Place<B>) -> Tables {
+fn tables<B: Bench + ?Sized>(place: &Place<B>) -> Tables {
     let mut documents = place.document_rows();
     for (_, cells) in &mut documents {
         for (_, value, _) in cells.iter_mut().filter(|(column, ..)| column == b"d:claim") {
@@ -80,43 +81,91 @@ pub(super) fn tables<B: Bench + ?Sized>(place: &Place<B>) -> Tables {
     (place.index_rows(), documents)
 }
 
-#[derive(Clone, Debug)]
+/// A fault at one call of a session.
+pub(super) trait OneFault: Debug + Sync {
+    type Bench: Bench + ?Sized;
+
+    /// Returns a place without an index.
+    fn bare(&self) -> Place<Self::Bench>;
+
+    fn begin(&self, hbase: &Self::Bench);
+
+    /// Returns true if the answer does not come.
+    fn is_silent(&self) -> bool;
+
+    /// Returns true if the caller of the session may hear of the fault.
+    fn may_be_told(&self) -> bool;
+
+    /// Checks the place after the session.
+    fn check(&self, _: &Self::Bench) {}
+}
+
+/// Runs a session with each fault, which gives the answers and the tables of the session without
+/// one.
+pub(super) fn each_does_no_harm<F: OneFault>(faults: &[F]) {
+    let place = faults[0].bare();
+    let expected = session(&place.store());
+    assert_eq!(expected.n_errors, 0);
+    assert!(expected.near.iter().any(|answer| answer.n_matches > 10));
+    let expected = &(expected, tables(&place));
+    thread::scope(|scope| {
+        for faults in faults.chunks(faults.len().div_ceil(8)) {
+            scope.spawn(move || faults.iter().for_each(|fault| does_no_harm(fault, expected)));
+        }
+    });
+}
+
+fn does_no_harm<F: OneFault>(fault: &F, (expected, expected_tables): &(Session, Tables)) {
+    let place = fault.bare();
+    let reply_timeout = if fault.is_silent() { Duration::from_millis(200) } else { OPTIONS.reply_timeout };
+    let store = place.store_with(Options { reply_timeout, ..OPTIONS });
+    fault.begin(&place.hbase);
+    let session = session(&store);
+    assert_eq!(place.hbase.n_faults(), 0, "{fault:?} hit nothing");
+    // A time-out can hit any reply on a busy machine, that of a swap included.
+    let may_fail = fault.is_silent() || fault.may_be_told();
+    assert!(may_fail || session.n_errors == 0, "{fault:?}");
+    assert_eq!(session.near, expected.near, "{fault:?}");
+    assert_eq!(session.contents, expected.contents, "{fault:?}");
+    if session.n_errors == 0 {
+        assert_eq!(session, *expected, "{fault:?}");
+        assert!(tables(&place) == *expected_tables, "{fault:?}");
+    }
+    let cells = place.cells();
+    place.hbase.major_compact();
+    assert!(cells == place.cells(), "{fault:?}");
+    fault.check(&place.hbase);
+}
+
+#[derive(Debug)]
 struct Case {
+    on: On,
     mishap: Mishap,
     call: Call,
     nth: u64,
 }
 
-fn check(on: On, case: &Case, undisturbed: &(Session, Tables)) {
-    let Case { mishap, call, nth } = *case;
-    let place = Place::bare(on);
-    let is_silent = matches!(mishap, Mishap::Silent | Mishap::SilentAfter);
-    let reply_timeout = if is_silent { Duration::from_millis(200) } else { OPTIONS.reply_timeout };
-    let store = place.store_with(Options { reply_timeout, ..OPTIONS });
-    place.hbase.fail(call, nth, mishap);
-    let session = session(&store);
-    let was_hit = place.hbase.n_faults() == 0;
-    assert!(was_hit || call == Call::Swap && nth > 1, "{case:?} hit nothing");
-    let (expected, expected_tables) = undisturbed;
-    // A time-out can hit any reply on a busy machine, that of a swap included.
-    let may_fail = is_silent || call == Call::Swap || mishap == Mishap::Refused;
-    assert!(may_fail || session.n_errors == 0, "{case:?}");
-    assert_eq!(session.near, expected.near, "{case:?}");
-    assert_eq!(session.contents, expected.contents, "{case:?}");
-    if session.n_errors == 0 {
-        assert_eq!(session, *expected, "{case:?}");
-        assert!(tables(&place) == *expected_tables, "{case:?}");
+impl OneFault for Case {
+    type Bench = dyn Bench;
+
+    fn bare(&self) -> Place {
+        Place::bare(self.on)
     }
-    let place_cells = place.cells();
-    place.hbase.major_compact();
-    assert!(place_cells == place.cells(), "{case:?}");
+
+    fn begin(&self, hbase: &dyn Bench) {
+        hbase.fail(self.call, self.nth, self.mishap);
+    }
+
+    fn is_silent(&self) -> bool {
+        matches!(self.mishap, Mishap::Silent | Mishap::SilentAfter)
+    }
+
+    fn may_be_told(&self) -> bool {
+        self.call == Call::Swap || self.mishap == Mishap::Refused
+    }
 }
 
 fn one_fault_anywhere(on: On) {
-    let place = Place::bare(on);
-    let undisturbed = (session(&place.store()), tables(&place));
-    assert_eq!(undisturbed.0.n_errors, 0);
-    assert!(undisturbed.0.near.iter().any(|answer| answer.n_matches > 10));
     let mishaps = [
         Mishap::Refused,
         Mishap::Failed,
@@ -134,15 +183,10 @@ fn one_fault_anywhere(on: On) {
     for call in [Call::Scan, Call::Get, Call::Apply, Call::Swap] {
         let last = if call == Call::Swap { 1 } else { 3 };
         cases.extend(
-            mishaps.into_iter().flat_map(|mishap| (1..=last).map(move |nth| Case { mishap, call, nth })),
+            mishaps.into_iter().flat_map(|mishap| (1..=last).map(move |nth| Case { on, mishap, call, nth })),
         );
     }
-    thread::scope(|scope| {
-        for cases in cases.chunks(cases.len().div_ceil(8)) {
-            let undisturbed = &undisturbed;
-            scope.spawn(move || cases.iter().for_each(|case| check(on, case, undisturbed)));
-        }
-    });
+    each_does_no_harm(&cases);
 }
 
 /// The answer to a compare-and-set of a removal is lost, done or not: the removal reports the

@@ -1,11 +1,9 @@
 //! Faults of the gateway alone: its scanners outlive connections and have to be closed, and any
 //! request of its protocol may fail by itself.
 
-use std::thread;
-
 use super::super::fake::{FakeGateway, Fault, FaultKind};
 use super::super::thrift::SCANS;
-use super::faults::{Session, session, tables};
+use super::faults::{OneFault, each_does_no_harm};
 use super::*;
 
 /// Returns a gateway without an index.
@@ -41,54 +39,47 @@ struct Case {
     nth: u64,
 }
 
-fn check(case: &Case, undisturbed: &(Session, (Vec<VisibleRow>, Vec<VisibleRow>))) {
-    let Case { kind, method, nth } = case;
-    let is_stall = matches!(kind, FaultKind::Stall | FaultKind::StallAfter);
-    let place = bare();
-    let reply_timeout = if is_stall { Duration::from_millis(200) } else { OPTIONS.reply_timeout };
-    let store = place.store_with(Options { reply_timeout, ..OPTIONS });
-    place.hbase.fail(Fault::on(method, kind.clone()).nth(*nth));
-    let session = session(&store);
-    let was_hit = place.hbase.n_faults() == 0;
-    assert!(was_hit || *method == "checkAndPut" && *nth > 1, "{case:?} hit nothing");
-    let (expected, expected_tables) = undisturbed;
-    // A time-out can hit any reply on a busy machine, that of a swap included.
-    let may_fail = is_stall || *method == "checkAndPut" || matches!(kind, FaultKind::DoNotRetry(_));
-    assert!(may_fail || session.n_errors == 0, "{case:?}");
-    assert_eq!(session.near, expected.near, "{case:?}");
-    assert_eq!(session.contents, expected.contents, "{case:?}");
-    if session.n_errors == 0 {
-        assert_eq!(session, *expected, "{case:?}");
-        assert!(tables(&place) == *expected_tables, "{case:?}");
+impl OneFault for Case {
+    type Bench = FakeGateway;
+
+    fn bare(&self) -> Place<FakeGateway> {
+        bare()
     }
-    let place_cells = place.cells();
-    place.hbase.major_compact();
-    assert!(place_cells == place.cells(), "{case:?}");
-    // The client does not know the scanner of an open whose reply is lost, nor those opened after
-    // it on that connection. A time-out can hit any reply on a busy machine.
-    let is_lost = *method == "scannerOpenWithScan"
-        && matches!(
-            kind,
-            FaultKind::IoErrorAfter(_)
-                | FaultKind::IoErrorAfterRows(..)
-                | FaultKind::CloseAfter
-                | FaultKind::CutAfter(_)
-                | FaultKind::GarbageAfter(_)
-                | FaultKind::WrongSequenceAfter
-        );
-    let n_open_max = if is_stall || is_lost && was_hit { SCANS.max } else { 0 };
-    let n_open = place.hbase.n_open_scanners();
-    assert!(n_open <= n_open_max, "{case:?}: {n_open} scanners are open");
+
+    fn begin(&self, hbase: &FakeGateway) {
+        hbase.fail(Fault::on(self.method, self.kind.clone()).nth(self.nth));
+    }
+
+    fn is_silent(&self) -> bool {
+        matches!(self.kind, FaultKind::Stall | FaultKind::StallAfter)
+    }
+
+    fn may_be_told(&self) -> bool {
+        self.method == "checkAndPut" || matches!(self.kind, FaultKind::DoNotRetry(_))
+    }
+
+    /// The client does not know the scanner of an open whose reply is lost, nor those opened after
+    /// it on that connection. A time-out can hit any reply on a busy machine.
+    fn check(&self, hbase: &FakeGateway) {
+        let is_lost = self.method == "scannerOpenWithScan"
+            && matches!(
+                self.kind,
+                FaultKind::IoErrorAfter(_)
+                    | FaultKind::IoErrorAfterRows(..)
+                    | FaultKind::CloseAfter
+                    | FaultKind::CutAfter(_)
+                    | FaultKind::GarbageAfter(_)
+                    | FaultKind::WrongSequenceAfter
+            );
+        let n_open_max = if self.is_silent() || is_lost { SCANS.max } else { 0 };
+        let n_open = hbase.n_open_scanners();
+        assert!(n_open <= n_open_max, "{self:?}: {n_open} scanners are open");
+    }
 }
 
 /// As on every transport, at each request of the protocol.
 #[test]
 fn one_fault_anywhere() {
-    let place = bare();
-    let undisturbed = (session(&place.store()), tables(&place));
-    assert_eq!(undisturbed.0.n_errors, 0);
-    assert_eq!(place.hbase.n_open_scanners(), 0);
-    assert!(undisturbed.0.near.iter().any(|answer| answer.n_matches > 10));
     let message = || "java.io.IOException: injected\n\tat somewhere".to_owned();
     let kinds = [
         FaultKind::IoError(message()),
@@ -113,12 +104,7 @@ fn one_fault_anywhere() {
             cases.extend((1..=last).map(|nth| Case { kind: kind.clone(), method, nth }));
         }
     }
-    thread::scope(|scope| {
-        for cases in cases.chunks(cases.len().div_ceil(8)) {
-            let undisturbed = &undisturbed;
-            scope.spawn(move || cases.iter().for_each(|case| check(case, undisturbed)));
-        }
-    });
+    each_does_no_harm(&cases);
 }
 
 /// The same scanner's close fails twice: it is left to the gateway, and the search is answered all

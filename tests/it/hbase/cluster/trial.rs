@@ -18,6 +18,7 @@ use tempfile::TempDir;
 use super::{n_cells, n_index_rows};
 use crate::support::{
     Figures, HbaseCluster, Random, Worker, command, digest, json_lines, made_up_corpus, matches, news, run,
+    until_within,
 };
 
 /// The number of documents of the load.
@@ -27,7 +28,7 @@ const N: usize = 12_000;
 const N_GROUPS: usize = 300;
 
 /// The limit of every wait here.
-const WAIT_MAX: Duration = Duration::from_secs(240);
+pub(super) const WAIT_MAX: Duration = Duration::from_secs(240);
 
 /// The input of the load, and its result without faults.
 struct Expected {
@@ -137,7 +138,7 @@ impl Trial {
             }
             in_the_middle.iter().take(jobs.len()).for_each(drop);
             let docs = format!("{}_docs", self.table);
-            wait_until(&|| n_cells(self.cluster.hbase.gateway, &docs) > N / 8);
+            until_within(WAIT_MAX, || n_cells(self.cluster.hbase.gateway, &docs) > N / 8);
             fault(&searches);
             searches.wait_for_more(50);
             drop(over);
@@ -219,15 +220,7 @@ impl Searches {
     /// Waits for `n` more answers.
     pub(super) fn wait_for_more(&self, n: usize) {
         let n = self.n_answered.load(Ordering::Relaxed) + n;
-        wait_until(&|| self.n_answered.load(Ordering::Relaxed) >= n);
-    }
-}
-
-pub(super) fn wait_until(is_so: &dyn Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < WAIT_MAX, "this takes too long");
-        thread::sleep(Duration::from_millis(50));
+        until_within(WAIT_MAX, || self.n_answered.load(Ordering::Relaxed) >= n);
     }
 }
 
