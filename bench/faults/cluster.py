@@ -426,7 +426,14 @@ def looked_at(storm, programs, store, work):
     """Counts of the index when all is over: lost, twice, near another; and what `verify` found."""
     exported = work / "exported.jsonl"
     code, _, said = run(
-        programs / "indexer", "export", "-q", "--force", "--store", store, "--output", exported
+        programs / "indexer",
+        "export",
+        "-q",
+        "--force",
+        "--store",
+        store,
+        "--output",
+        exported,
     )
     assert code == 0, said
     ids = collections.Counter(json.loads(line)["id"] for line in exported.read_text().splitlines())

@@ -27,7 +27,7 @@ pub(crate) use files::Files;
 pub(crate) use names::{ResultsFormat, Role, Written};
 use packed::{Packed, packed_at_most};
 use partial::{Journalled, Partial};
-pub(crate) use partial::{Reached, is_at_work};
+pub(crate) use partial::{Left, Reached};
 pub(crate) use parts::{Naming, Numbered, Parts, finished};
 use whole::{ClosedPartial, Whole};
 

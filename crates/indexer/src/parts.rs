@@ -12,7 +12,7 @@ use anyhow::{Context, bail, ensure};
 use index::{Index, WriteMark};
 use serde::{Deserialize, Serialize};
 
-use crate::output::is_at_work;
+use crate::output::Left;
 
 const MANIFEST: &str = "manifest.json";
 
@@ -122,7 +122,9 @@ impl Parts {
             // The file's name, a dot and a part that distinguishes several files.
             let of_whom = of_whom.and_then(|name| name.rsplit_once('.')).map(|(whole, _)| whole);
             let path = self.path.join(&*name);
-            if of_whom.is_some_and(|whole| self.path.join(whole).exists()) && !is_at_work(&path) {
+            if of_whom.is_some_and(|whole| self.path.join(whole).exists())
+                && let Some(_left) = Left::at(path.clone())
+            {
                 crate::durable::remove(&path)?;
             }
         }

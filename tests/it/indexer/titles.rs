@@ -52,7 +52,7 @@ fn outputs_have_titles_and_texts_do_not() {
     fs::write(&archive, warc()).unwrap();
     let kept = folder.path().join("kept.jsonl");
     let dedup = |input: &Path, more: &[&str]| {
-        let args = ["dedup", "-q", input.to_str().unwrap(), "--output", kept.to_str().unwrap()];
+        let args = ["dedup", "-q", "--force", input.to_str().unwrap(), "--output", kept.to_str().unwrap()];
         run("indexer", [&args[..], more].concat())
     };
     for input in [&pages, &archive] {

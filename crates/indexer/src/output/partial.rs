@@ -63,9 +63,10 @@ impl Partial {
         }
         loop {
             let file = left_over::removed_on_a_signal(|| builder.tempfile_in(folder))?;
-            // On a file system without locks, no partial files are removed either.
-            let _ = flock(file.as_file(), FlockOperation::NonBlockingLockExclusive);
-            // Another run may have removed it as left over before it was locked.
+            // Waits for a run that looks if the file is left over. On a file system without locks, no
+            // partial files are removed either.
+            let _ = flock(file.as_file(), FlockOperation::LockExclusive);
+            // That run may have removed the file before it was locked.
             if file.path().exists() {
                 return Ok(Self::Temporary(file));
             }
@@ -141,8 +142,8 @@ fn remove_left(folder: &Path, place: &OsStr) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let is_of_place = name.to_str().and_then(place_of_temporary).is_some_and(|of| place == of);
-        if is_of_place && !is_at_work(&entry.path()) {
-            remove(&entry.path());
+        if is_of_place && let Some(left) = Left::at(entry.path()) {
+            left.remove();
         }
     }
 }
@@ -153,20 +154,30 @@ pub(super) fn place_of_temporary(name: &str) -> Option<&str> {
     (random.len() == N_RANDOM).then_some(place)
 }
 
-/// Removes a partial file and says so. Ignores errors.
-pub(super) fn remove(path: &Path) {
-    if fs::remove_file(path).is_ok() {
-        complain(format_args!("removed {}, which a killed run has left", path.display()));
-    }
+/// A partial file that a killed run has left. Its lock is held, so that no run begins to write to
+/// it before it is removed.
+pub(crate) struct Left {
+    path: PathBuf,
+    _locked: File,
 }
 
-/// Returns true if a run holds the lock of a partial file and so writes to it, or if this cannot be
-/// determined.
-pub(crate) fn is_at_work(path: &Path) -> bool {
-    // Leaves anything but a regular file alone.
-    let opened =
-        fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file).and_then(|_| File::open(path).ok());
-    opened.is_none_or(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_err())
+impl Left {
+    /// Returns the file at `path`; `None` if a run holds its lock and so writes to it, or if this
+    /// cannot be determined.
+    pub(crate) fn at(path: PathBuf) -> Option<Self> {
+        // Leaves anything but a regular file alone.
+        fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
+        let file = File::open(&path).ok()?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        Some(Self { path, _locked: file })
+    }
+
+    /// Removes the file and says so. Ignores errors.
+    pub(crate) fn remove(self) {
+        if fs::remove_file(&self.path).is_ok() {
+            complain(format_args!("removed {}, which a killed run has left", self.path.display()));
+        }
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 
-use super::partial::{self, is_at_work};
+use super::partial::{self, Left};
 use super::whole::Whole;
 use super::{Lengths, Output, Resumed, folder_of};
 use crate::durable;
@@ -93,12 +93,15 @@ impl Numbered {
                 continue;
             }
             let path = self.folder.join(&name);
-            ensure!(
-                !is_at_work(&path),
-                "another run writes {}; wait for it, or give another name",
-                self.path(0).display()
-            );
-            partial::remove(&path);
+            // Another run may have removed it meanwhile.
+            match Left::at(path.clone()) {
+                Some(left) => left.remove(),
+                None => ensure!(
+                    !path.exists(),
+                    "another run writes {}; wait for it, or give another name",
+                    self.path(0).display()
+                ),
+            }
         }
         Ok(())
     }
