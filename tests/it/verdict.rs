@@ -119,7 +119,7 @@ fn pairs_are_those_of_the_texts() {
         assert!(found.iter().all(|(a, b)| !(stay.contains(a) && stay.contains(b))));
         // The same pairs as a table.
         let table = at("pairs.csv");
-        run("indexer", ["dedup", "-q", &input, "--pairs", table.to_str().unwrap()]).expect(0);
+        run("indexer", ["dedup", "-q", "--force", &input, "--pairs", table.to_str().unwrap()]).expect(0);
         let rows = fs::read_to_string(table).unwrap();
         let columns = "a,b,similarity,distance,exact,numbers_differ,share_of_a,share_of_b,copy_of";
         assert_eq!(rows.lines().next(), Some(columns));

@@ -1,7 +1,7 @@
 //! Bytes of a file → ids and texts, on one thread.
 //!
-//! `cargo bench -p pigeonhole-corpus --bench reading -- FILE…` prints for each file the records, the
-//! megabytes of the file as it lies there, and megabytes a processor second: the median of
+//! `cargo bench -p pigeonhole-corpus --bench reading -- FILE…` prints for each file the records,
+//! the megabytes of the file as it lies there, and megabytes a processor second: the median of
 //! [`ROUNDS`] rounds. A page of HTML gives all of its text; its main text has figures of its own.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]

@@ -54,7 +54,7 @@ pub(super) fn is_card(path: &Path) -> bool {
         && is_head_of_card(&head)
 }
 
-/// Returns true for the path of a README, which the [beginning](is_head_of_card) may tell as a card.
+/// Returns true for the path of a README, whose [beginning](is_head_of_card) may tell a card.
 pub(super) fn may_be_card(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| name.eq_ignore_ascii_case("README.md"))
 }

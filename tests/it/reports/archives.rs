@@ -64,7 +64,10 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
 fn dedup(folder: &Path, input: &str) -> Run {
     let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
     let (input, kept, rejects) = (path(input), path("kept.jsonl"), path("rejects.jsonl"));
-    run("indexer", ["dedup", &input, "--output", &kept, "--rejects", &rejects, "--segmenter", "words"])
+    run(
+        "indexer",
+        ["dedup", "--force", &input, "--output", &kept, "--rejects", &rejects, "--segmenter", "words"],
+    )
 }
 
 /// Returns the ids kept, in their order.
@@ -158,7 +161,8 @@ fn tables_of_arrow_are_read_in_both_forms() {
     let read = run_with_input("indexer", ["fingerprint", "-q", "--format", "arrow", "-"], &stream).expect(0);
     assert_eq!(read.stdout.lines().count(), 2);
     let (input, kept) = (folder.path().join("x.arrow"), folder.path().join("kept.parquet"));
-    let args = ["dedup".as_ref(), input.as_os_str(), "--output".as_ref(), kept.as_os_str()];
+    let args =
+        ["dedup".as_ref(), "--force".as_ref(), input.as_os_str(), "--output".as_ref(), kept.as_os_str()];
     assert!(run("indexer", args).expect(2).stderr.contains(".jsonl takes everything"));
 }
 
@@ -214,7 +218,7 @@ fn lines_and_texts_in_other_encodings() {
     fs::write(at("b.txt"), b"a \x81\x30 b").unwrap();
     let run_on = |name: &str, more: &[&str]| {
         let (input, kept) = (at(name), at("kept.jsonl"));
-        let args = ["dedup", &input, "--output", &kept, "--segmenter", "words"];
+        let args = ["dedup", "--force", &input, "--output", &kept, "--segmenter", "words"];
         run("indexer", [&args, more].concat())
     };
     let windows = ["--encoding", "windows-1252"];

@@ -157,7 +157,7 @@ fn what_breaks_off_or_is_forged_is_an_error() {
     assert!(last(b"ARROW1\0\0\xff\xff\xff\xff\xf8\xff\xff\x7f").unwrap_err().contains("longer than 64 MiB"));
     assert!(last(b"\xff\xff\xff\xff\xf8\0\0\0\0\0").unwrap_err().contains("breaks off in a message"));
     assert!(last(b"").unwrap_err().contains("without the mark of its end"));
-    // A buffer that says to hold an exabyte; each of its lengths is looked at before memory is taken.
+    // A buffer that says to hold an exabyte: its lengths are looked at before memory is taken.
     let mut numbers = Numbers(3);
     let texts = stream(&sample(100), Some(CompressionType::ZSTD));
     for _ in 0..2000 {

@@ -63,8 +63,8 @@ impl Partial {
         }
         loop {
             let file = left_over::removed_on_a_signal(|| builder.tempfile_in(folder))?;
-            // Waits for a run that looks if the file is left over. On a file system without locks, no
-            // partial files are removed either.
+            // Waits for a run that looks if the file is left over. On a file system without locks,
+            // no partial files are removed either.
             let _ = flock(file.as_file(), FlockOperation::LockExclusive);
             // That run may have removed the file before it was locked.
             if file.path().exists() {
