@@ -1,6 +1,7 @@
 //! Remote inputs: results equal those of files on disk, and errors on the way are reported.
 
 mod faults;
+mod outputs;
 mod proxy;
 
 use std::fs;
@@ -253,12 +254,13 @@ fn results_stay_here() {
     let place = tempfile::tempdir().unwrap();
     let input = crate::support::news();
     for more in [
-        &["dedup", "--output", "s3://b/kept.jsonl"][..],
+        &["dedup", "--output", "https://h/kept.jsonl"][..],
         &["dedup", "--duplicates", "hdfs://h:1/dropped.jsonl"],
-        &["dedup", "--output", "kept.jsonl", "--rejects", "gs://b/rejects.jsonl"],
+        &["dedup", "--output", "kept.jsonl", "--rejects", "hdfs://h:1/rejects.jsonl"],
         &["dedup", "--report", "https://h/report.html"],
         &["dedup", "--output", "kept.jsonl", "--journal", "s3://b/job"],
         &["index", "--store", "embedded:s3://b/index"],
+        &["index", "--store", "memory:", "--rejects", "s3://b/rejects.jsonl"],
     ] {
         let output =
             indexer(&[more, &[input.to_str().unwrap()]].concat()).current_dir(&place).output().unwrap();

@@ -116,5 +116,5 @@ pub use options::{InputOptions, PageText, RECORD_BYTES_MAX, RecordOptions, WAIT}
 pub use origin::Origin;
 pub use rank::{Rank, RankBy};
 pub use records::{Chunk, Numbered, Place, Position, RawRecord, RecordError};
-pub use remote::is_remote;
+pub use remote::{Upload, Uploads, is_in_bucket, is_remote};
 pub use whole_rows::{Delimited, WholeRows, write_delimited};

@@ -1,7 +1,8 @@
-//! Remote inputs: in buckets (`s3://`, `gs://`), on web servers, in HDFS.
+//! Remote inputs: in buckets (`s3://`, `gs://`), on web servers, in HDFS; and remote outputs, in
+//! buckets.
 //!
 //! A [`storage`] gives access to one of those, [`fetch`] reads a file and resumes where it broke
-//! off, and [`find`] lists the files of an address. All asynchronous code is in this module, on one
+//! off, [`find`] lists the files of an address, and [`upload`] writes objects. All asynchronous code is in this module, on one
 //! thread of its own; readers of an [`Object`] block.
 
 mod bucket;
@@ -10,6 +11,7 @@ mod find;
 mod hdfs;
 mod objects;
 mod storage;
+mod upload;
 mod url;
 mod web;
 mod windows;
@@ -34,6 +36,7 @@ use web::Web;
 use windows::Cache;
 
 pub(super) use find::Found;
+pub use upload::{Upload, Uploads, is_in_bucket};
 pub(super) use windows::Windows;
 
 /// Time of silence after which a server is asked again.

@@ -25,8 +25,7 @@ pub(crate) use self::index::IndexOptions;
 pub(crate) use self::pairs::{PairsFlags, PairsOptions};
 pub(crate) use self::reindex::ReindexOptions;
 use crate::collect::CollectOptions;
-use crate::job::{Job, JobOptions};
-use crate::output::REJECTS;
+use crate::job::Job;
 use crate::progress::complain;
 
 /// A command and its options.
@@ -61,16 +60,12 @@ pub(crate) fn run(task: &Task) -> anyhow::Result<u64> {
     Ok(report.n_rejected)
 }
 
-/// Reports that the journal marks the job as done. Fails if `outputs` or the rejects have changed.
-fn say_done<'a>(
-    job: &Job,
-    outputs: impl Iterator<Item = (&'static str, &'a Path)>,
-    options: &'a JobOptions,
-) -> anyhow::Result<()> {
+/// Reports that the journal marks the job as done. Fails if `outputs`, each with its role, have
+/// changed.
+fn say_done<'a>(job: &Job, outputs: impl Iterator<Item = (&'static str, &'a Path)>) -> anyhow::Result<()> {
     if let Some(journal) = job.journal() {
         let folder = journal.folder().display();
-        let rejects = options.rejects.as_deref().map(|path| (REJECTS, path));
-        if let Some((output, what)) = journal.changed_output(outputs.chain(rejects)) {
+        if let Some((output, what)) = journal.changed_output(outputs) {
             bail!(
                 "this job was done before, and {} {what}; to do it once more remove its journal {folder}",
                 output.display()

@@ -9,6 +9,7 @@
 //! duplicates.log   rows of --duplicates, if the table is made from them at the end
 //! lines.log        kept records, if a table is made from them at the end
 //! calls.log        decisions of each call of a store since the checkpoint, written before the call
+//! outputs/         files of outputs in buckets, until they are uploaded; which these are
 //! lock             locked during a run
 //! ```
 //!
@@ -60,6 +61,7 @@ const KEPT: &str = "kept.log";
 const ROWS: &str = "rows.log";
 const CALLS: &str = "calls.log";
 const LOCK: &str = "lock";
+const OUTPUTS: &str = "outputs";
 
 /// Logs of tables made at the end, by the options of the tables.
 const TABLES: [(&str, &str); 2] = [(DUPLICATES, "duplicates.log"), (OUTPUT, "lines.log")];
@@ -380,6 +382,16 @@ impl Journal {
     }
 }
 
+/// Makes the folder for the files of outputs in buckets in that of a journal.
+pub(crate) fn outputs_folder(journal: &Path) -> anyhow::Result<PathBuf> {
+    let failed = || format!("failed to open the journal {}", journal.display());
+    durable::create_folder(journal).with_context(failed)?;
+    read_job(journal)?;
+    let folder = journal.join(OUTPUTS);
+    durable::create_folder(&folder).with_context(failed)?;
+    Ok(folder)
+}
+
 /// Reads the job of a journal, if it has begun. Refuses other folders.
 fn read_job(folder: &Path) -> anyhow::Result<Option<Job>> {
     let job = read_json(
@@ -397,7 +409,7 @@ fn read_job(folder: &Path) -> anyhow::Result<Option<Job>> {
                 folder.display()
             );
             // A run that died before it began has left these files; it had decided nothing.
-            let is_ours = [LOCK, JOB_NEW].iter().chain(&LOGS).any(|ours| name == **ours);
+            let is_ours = [LOCK, JOB_NEW, OUTPUTS].iter().chain(&LOGS).any(|ours| name == **ours);
             ensure!(is_ours, "{} is no journal and not empty; name a new folder", folder.display());
         }
     }

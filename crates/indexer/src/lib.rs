@@ -35,6 +35,7 @@ mod report_file;
 mod shard;
 mod short_texts;
 mod sorter;
+mod staged;
 mod stop;
 mod table;
 mod top;

@@ -25,9 +25,30 @@ struct State {
     /// True to close connections at the end; otherwise they wait.
     closes: bool,
     n_closed: usize,
+    /// True to hold requests that send content.
+    holds_puts: bool,
+    n_held: usize,
 }
 
 impl Proxy {
+    /// Starts a proxy that holds requests which send content, all others pass.
+    pub(super) fn holding_puts(server: &str) -> Self {
+        let proxy = Self::start(server, 0);
+        proxy.set(|state| (state.end, state.holds_puts) = (None, true));
+        proxy
+    }
+
+    /// Waits until a request that sends content is held.
+    pub(super) fn wait_held(&self) {
+        let state = self.gate.state.lock().unwrap();
+        drop(self.gate.changed.wait_while(state, |state| state.n_held == 0).unwrap());
+    }
+
+    /// Closes the connections of requests that send content, and of all that follow.
+    pub(super) fn close_held(&self) {
+        self.set(|state| state.closes = true);
+    }
+
     /// Starts a proxy that lets the first `end` bytes of answers from `server` pass.
     pub(super) fn start(server: &str, end: usize) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -41,8 +62,9 @@ impl Proxy {
                 let (client, server) = (client.unwrap(), TcpStream::connect(&server).unwrap());
                 let (questions, answers) = (client.try_clone().unwrap(), server.try_clone().unwrap());
                 let gate = Arc::clone(&shared);
-                thread::spawn(move || forward(questions, server, |_| true));
-                thread::spawn(move || forward(answers, client, |n_bytes| gate.pass(n_bytes)));
+                let of_questions = Arc::clone(&shared);
+                thread::spawn(move || forward(questions, server, |bytes| of_questions.ask(bytes)));
+                thread::spawn(move || forward(answers, client, |bytes| gate.pass(bytes.len())));
             }
         });
         Self { address, gate }
@@ -83,6 +105,18 @@ impl Proxy {
 }
 
 impl Gate {
+    /// Waits while a request is held. Returns false if the connection is to be closed.
+    fn ask(&self, bytes: &[u8]) -> bool {
+        let mut state = self.state.lock().unwrap();
+        if !state.holds_puts || !bytes.starts_with(b"PUT ") {
+            return true;
+        }
+        state.n_held += 1;
+        self.changed.notify_all();
+        let state = self.changed.wait_while(state, |state| state.holds_puts && !state.closes).unwrap();
+        !state.closes
+    }
+
     /// Waits until `n_bytes` may pass. Returns false if the connection is to be closed.
     fn pass(&self, n_bytes: usize) -> bool {
         let mut state = self.state.lock().unwrap();
@@ -97,10 +131,10 @@ impl Gate {
     }
 }
 
-fn forward(mut from: TcpStream, mut to: TcpStream, may_pass: impl Fn(usize) -> bool) {
+fn forward(mut from: TcpStream, mut to: TcpStream, may_pass: impl Fn(&[u8]) -> bool) {
     let mut buffer = [0; 4096];
     while let Ok(n @ 1..) = from.read(&mut buffer) {
-        if !may_pass(n) || to.write_all(&buffer[..n]).is_err() {
+        if !may_pass(&buffer[..n]) || to.write_all(&buffer[..n]).is_err() {
             break;
         }
     }

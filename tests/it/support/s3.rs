@@ -1,6 +1,7 @@
 //! An S3 server for the tests: one for the whole run, started by the first test that needs it. The
 //! server checks signatures.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -62,6 +63,34 @@ impl S3 {
     /// Puts a file into the bucket.
     pub(crate) fn put(&self, key: &str, file: &Path) {
         assert_eq!(self.answer(&format!("put {key} {}\n", file.display())), "put\n");
+    }
+
+    /// Returns the object under a key, as far as there is one.
+    pub(crate) fn get(&self, key: &str) -> Option<Vec<u8>> {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("object");
+        match &*self.answer(&format!("get {key} {}\n", file.display())) {
+            "got\n" => Some(fs::read(file).unwrap()),
+            answer => {
+                assert_eq!(answer, "none\n");
+                None
+            }
+        }
+    }
+
+    /// Removes an object.
+    pub(crate) fn remove(&self, key: &str) {
+        assert_eq!(self.answer(&format!("remove {key}\n")), "removed\n");
+    }
+
+    /// Returns the keys that begin with `prefix`.
+    pub(crate) fn keys(&self, prefix: &str) -> Vec<String> {
+        self.answer(&format!("keys {prefix}\n")).split_whitespace().map(str::to_owned).collect()
+    }
+
+    /// Returns the keys that begin with `prefix` and are being uploaded.
+    pub(crate) fn uploads(&self, prefix: &str) -> Vec<String> {
+        self.answer(&format!("uploads {prefix}\n")).split_whitespace().map(str::to_owned).collect()
     }
 
     /// Sets the environment in which a program reads from the server, or from a proxy before it.

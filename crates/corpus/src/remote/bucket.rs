@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use async_trait::async_trait;
+use bytes::Bytes;
 use futures_util::TryStreamExt;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::multipart::{MultipartStore, PartId};
 use object_store::path::Path;
-use object_store::{ClientConfigKey, ObjectStore};
+use object_store::{ClientConfigKey, ObjectStore, ObjectStoreExt};
 
 use super::objects::{self, Unhurried};
 use super::storage::{Content, Entry, Failure, Storage, Version};
@@ -22,13 +24,15 @@ const CREDENTIALS_SECONDS_MAX: u64 = 5;
 const S3_CREDENTIALS: &str = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (with AWS_SESSION_TOKEN, where there is \
      one), which `aws configure export-credentials --format env` prints, or for a public bucket AWS_SKIP_SIGNATURE=true";
 const S3_REFUSED: &str = "look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_REGION, and at what \
-     they are allowed to read";
+     they allow";
 const GS_CREDENTIALS: &str = "set GOOGLE_APPLICATION_CREDENTIALS to a file of credentials, or for a public bucket \
      GOOGLE_SKIP_SIGNATURE=true";
-const GS_REFUSED: &str = "look at GOOGLE_APPLICATION_CREDENTIALS, and at what it is allowed to read";
+const GS_REFUSED: &str = "look at GOOGLE_APPLICATION_CREDENTIALS, and at what it allows";
 
 pub(super) struct Bucket {
     store: Arc<dyn ObjectStore>,
+    /// The same for objects that are written in parts.
+    parts: Arc<dyn MultipartStore>,
     /// Advice on a refusal.
     advice: &'static str,
     /// True if a list has the same tags as the files themselves.
@@ -66,7 +70,8 @@ impl Bucket {
                 .await
                 .with_context(|| format!("there are no credentials for s3://{bucket}; {S3_CREDENTIALS}"))?;
         }
-        Ok(Self { store: Arc::new(store), advice: S3_REFUSED, lists_tags: true })
+        let (store, parts) = (Arc::new(store.clone()), Arc::new(store));
+        Ok(Self { store, parts, advice: S3_REFUSED, lists_tags: true })
     }
 
     pub(super) async fn gs(bucket: &str) -> anyhow::Result<Self> {
@@ -84,11 +89,44 @@ impl Bucket {
                 .with_context(|| format!("there are no credentials for gs://{bucket}; {GS_CREDENTIALS}"))?;
         }
         // Google does not document equality of the two.
-        Ok(Self { store: Arc::new(store), advice: GS_REFUSED, lists_tags: false })
+        let (store, parts) = (Arc::new(store.clone()), Arc::new(store));
+        Ok(Self { store, parts, advice: GS_REFUSED, lists_tags: false })
     }
 
     fn failure(&self, error: &object_store::Error) -> Failure {
         objects::failure(error, self.advice)
+    }
+
+    /// Begins an upload, and returns its name.
+    pub(super) async fn begin(&self, key: &str) -> Result<String, Failure> {
+        self.parts.create_multipart(&path(key)?).await.map_err(|error| self.failure(&error))
+    }
+
+    /// Sends the part `n`; once more does no harm.
+    pub(super) async fn put_part(
+        &self,
+        key: &str,
+        id: &String,
+        n: usize,
+        bytes: Bytes,
+    ) -> Result<PartId, Failure> {
+        let sent = self.parts.put_part(&path(key)?, id, n, bytes.into()).await;
+        sent.map_err(|error| self.failure(&error))
+    }
+
+    /// Makes an object of the parts.
+    pub(super) async fn complete(&self, key: &str, id: &String, parts: Vec<PartId>) -> Result<(), Failure> {
+        let completed = self.parts.complete_multipart(&path(key)?, id, parts).await;
+        completed.map(|_| ()).map_err(|error| self.failure(&error))
+    }
+
+    pub(super) async fn abort(&self, key: &str, id: &str) -> Result<(), Failure> {
+        let aborted = self.parts.abort_multipart(&path(key)?, &id.to_owned()).await;
+        aborted.map_err(|error| self.failure(&error))
+    }
+
+    pub(super) async fn remove(&self, key: &str) -> Result<(), Failure> {
+        self.store.delete(&path(key)?).await.map_err(|error| self.failure(&error))
     }
 }
 

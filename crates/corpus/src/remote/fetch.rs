@@ -21,7 +21,7 @@ use super::storage::{Failure, Storage, Version};
 const PART_BYTES: usize = 512 << 10;
 const PARTS_MAX: usize = 8;
 
-const RETRY: Retry = Retry::new(Duration::from_millis(250), Duration::from_secs(8));
+pub(super) const RETRY: Retry = Retry::new(Duration::from_millis(250), Duration::from_secs(8));
 
 /// The reason to end when the reader is gone; no other reader hears of it.
 const UNREAD: &str = "its reader is gone";

@@ -15,22 +15,36 @@ pub(crate) use self::options::{DedupFlags, DedupOptions};
 use super::say_done;
 use crate::clusters::{Clusters, ClustersFile};
 use crate::dedup::{self, Deduplication, Doubts, Groups, Logs, Results, Rule, Saved, run_best_first};
-use crate::job::Job;
-use crate::journal::Journal;
+use crate::job::{Job, JobOptions};
+use crate::journal::{Description, Journal, JournalOptions};
 use crate::keep;
 use crate::kept::KeptOutput;
-use crate::output::{DUPLICATES, OUTPUT, folder_of, is_stdout, print_to_stdout};
+use crate::output::{DUPLICATES, OUTPUT, REJECTS, folder_of, is_stdout, print_to_stdout};
 use crate::pairs::Pairs;
 use crate::pipeline::Wanted;
 use crate::report::{Counts, Deduplicated, Report};
 use crate::report_file::{self, Findings, Reporting};
 use crate::short_texts;
+use crate::staged::Staged;
 use crate::table::Table;
 
 /// The index of the kept documents if no store is named.
 const DEFAULT_STORE: &str = "memory:";
 
 pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
+    let journal = options.journal.as_ref().map(|journal| anyhow::Ok((journal, options.description()?)));
+    let journal = journal.transpose()?;
+    // A journal knows the outputs as they were named.
+    let (options, staged) = &mut options.staged()?;
+    run_here(options, journal, staged)
+}
+
+/// Runs with local outputs, and uploads those that are staged.
+fn run_here(
+    options: &DedupOptions,
+    journal: Option<(&JournalOptions, Description)>,
+    staged: &mut Option<Staged>,
+) -> anyhow::Result<Report> {
     let outputs = options.flags.output.iter().chain(&options.flags.duplicates);
     let outputs = outputs.chain(&options.flags.clusters).chain(&options.flags.pairs);
     let outputs: Vec<&Path> = outputs.map(PathBuf::as_path).collect();
@@ -43,16 +57,17 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
         options.job.shard.is_none() || uri != DEFAULT_STORE,
         "workers that each take a shard meet in an index; name one that all of them can reach with --store"
     );
-    let journal = options.journal.as_ref().map(|journal| anyhow::Ok((journal, options.description()?)));
-    let journal = journal.transpose()?;
     let mut job = Job::new(&options.job, &all_outputs, options.store.uri(), journal)?;
+    let goes_on = job.journal().is_some_and(Journal::was_begun);
+    if let Some(staged) = staged {
+        let JobOptions { input, replacing, .. } = &options.job;
+        staged.check(job.inputs(), &input.files, replacing.force, goes_on)?;
+    }
     if let Some(by) = &rank_by {
         job = job.ranked(by.clone())?;
     }
     if let Some(report) = job.done() {
-        let output = options.flags.output.iter().map(|path| (OUTPUT, path));
-        let outputs = output.chain(options.flags.duplicates.iter().map(|path| (DUPLICATES, path)));
-        say_done(&job, outputs.map(|(role, path)| (role, path.as_path())), &options.job)?;
+        see_outputs(options, &job, staged.take())?;
         print_to_stdout(&format_args!("{report}{}", policy(options, &report)))?;
         return Ok(report);
     }
@@ -106,7 +121,6 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     // Texts wait only where ranks decide the order.
     let waiting = (counts && rank_by.is_some()).then(|| run_texts(&spool)).transpose()?;
     // A resumed job finds its own documents in the index.
-    let goes_on = job.journal().is_some_and(Journal::was_begun);
     let asks_known_ids = !is_in_memory && !goes_on && options.flags.known_ids == KnownIds::Keep;
     let engine = Arc::new(engine);
     let rule =
@@ -142,6 +156,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     if let Some(findings) = &results.findings {
         reporting.write(&report, results.counts, findings, results.doubts.said())?;
     }
+    staged.take().map_or(Ok(()), Staged::finish)?;
     let policy = policy(options, &report);
     match &results.groups {
         Some(groups) => print_to_stdout(&format_args!("{groups}\n{report}{policy}"))?,
@@ -155,6 +170,20 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     }
     short_texts::warn(&report, Some(uri).filter(|_| !is_in_memory));
     Ok(report)
+}
+
+/// Sees after the outputs of a job that was done before this run: uploads those in buckets, unless
+/// they are, and fails if one has changed.
+fn see_outputs(options: &DedupOptions, job: &Job, staged: Option<Staged>) -> anyhow::Result<()> {
+    let is_uploaded = staged.as_ref().map_or(Ok(false), Staged::is_uploaded)?;
+    let is_there = |path: &&PathBuf| !(is_uploaded && staged.as_ref().is_some_and(|staged| staged.has(path)));
+    let flags = &options.flags;
+    let output = flags.output.iter().map(|path| (OUTPUT, path));
+    let outputs = output.chain(flags.duplicates.iter().map(|path| (DUPLICATES, path)));
+    let outputs = outputs.chain(options.job.rejects.iter().map(|path| (REJECTS, path)));
+    let outputs = outputs.filter(|(_, path)| is_there(path));
+    say_done(job, outputs.map(|(role, path)| (role, path.as_path())))?;
+    staged.filter(|_| !is_uploaded).map_or(Ok(()), Staged::finish)
 }
 
 /// The folder for texts: `--spool`, or else the folder of the output, which has room for the kept

@@ -2,7 +2,6 @@
 //! their features.
 
 use std::collections::HashSet;
-use std::iter;
 
 use anyhow::Context;
 use index::{DocumentId, Index, Insertion, NewDocument, WriteMark};
@@ -16,7 +15,7 @@ use crate::given::Needs;
 use crate::job::{Job, JobOptions, Sink};
 use crate::journal::{Calls, Description, Journal, JournalOptions};
 use crate::opening::{StoreOptions, check_outlives};
-use crate::output::{Lengths, print_to_stdout};
+use crate::output::{Lengths, REJECTS, print_to_stdout};
 use crate::pipeline::{Fingerprinted, Item, Wanted};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Indexed, Report};
@@ -59,7 +58,7 @@ pub(super) fn run(options: &IndexOptions) -> anyhow::Result<Report> {
     let journal = journal.transpose()?;
     let mut job = Job::new(&options.job, &[], Some(uri), journal)?;
     if let Some(report) = job.done() {
-        say_done(&job, iter::empty(), &options.job)?;
+        say_done(&job, options.job.rejects.iter().map(|path| (REJECTS, path.as_path())))?;
         print_to_stdout(&report)?;
         return Ok(report);
     }

@@ -37,7 +37,8 @@ pub(crate) fn refuse_remote<'a>(
         return Ok(());
     };
     bail!(
-        "{} is elsewhere, and results, journals and indexes are local; write to a file and copy it",
+        "{} is elsewhere, and results, journals and indexes are local, but for the outputs of dedup, which may be at s3:// \
+         and gs://; write to a file and copy it",
         place.display()
     )
 }

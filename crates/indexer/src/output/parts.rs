@@ -63,7 +63,7 @@ impl Numbered {
     }
 
     /// The number of the part of this name.
-    fn number(&self, name: &str) -> Option<u64> {
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
         let digits = name.strip_prefix(&*self.before)?.strip_suffix(&*self.after)?;
         let n = digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
         (format!("{n:0N_DIGITS$}") == digits).then_some(n)

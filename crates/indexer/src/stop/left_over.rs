@@ -4,8 +4,9 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -17,7 +18,13 @@ use super::Stop;
 /// Number of files named.
 const NAMED_MAX: usize = 3;
 
+/// Wait for a change of what is to be undone.
+const UNDO_WAIT: Duration = Duration::from_secs(5);
+const UNDO_PAUSE: Duration = Duration::from_millis(10);
+
 static REMOVED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// The rest of what a signal undoes, which is not a file here.
+static UNDO: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
 static KEPT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Makes a file that is removed before Ctrl-C or SIGTERM ends the process. One that was moved into
@@ -25,13 +32,25 @@ static KEPT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 pub(crate) fn removed_on_a_signal(
     make: impl FnOnce() -> io::Result<NamedTempFile>,
 ) -> io::Result<NamedTempFile> {
-    static LISTENING: Once = Once::new();
-    LISTENING.call_once(listen);
+    listen_once();
     // Locked until the file is known, so that no signal comes in between.
     let mut removed = REMOVED.lock().unwrap_or_else(PoisonError::into_inner);
     let file = make()?;
     removed.push(file.path().to_owned());
     Ok(file)
+}
+
+/// Has `undo` called before Ctrl-C or SIGTERM ends the process.
+pub(crate) fn undone_on_a_signal(undo: impl Fn() + Send + 'static) {
+    listen_once();
+    *UNDO.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(undo));
+}
+
+/// Makes a change of what is to be undone. A signal waits some seconds for its end, and after a
+/// signal it does not begin.
+pub(crate) fn without_a_signal<T>(change: impl FnOnce() -> T) -> T {
+    let _undo = UNDO.lock().unwrap_or_else(PoisonError::into_inner);
+    change()
 }
 
 /// Notes a file with which a job goes on.
@@ -51,6 +70,11 @@ pub(crate) fn kept() -> Option<String> {
     }
 }
 
+fn listen_once() {
+    static LISTENING: Once = Once::new();
+    LISTENING.call_once(listen);
+}
+
 /// Listens for the signals that are not ignored. Without a thread for it files are left, and the
 /// next run removes them.
 fn listen() {
@@ -62,7 +86,11 @@ fn listen() {
             if Stop::is_listening() {
                 continue;
             }
-            // Locked until the end, so that no file is made meanwhile.
+            // Both are locked until the end, so that nothing is made meanwhile.
+            let undo = wait_for(&UNDO);
+            if let Some(undo) = undo.as_deref().and_then(Option::as_deref) {
+                undo();
+            }
             let removed = REMOVED.lock().unwrap_or_else(PoisonError::into_inner);
             for path in removed.iter() {
                 let _ = fs::remove_file(path);
@@ -71,6 +99,20 @@ fn listen() {
         }
     };
     let _ = thread::Builder::new().name("signals".to_owned()).spawn(wait);
+}
+
+/// Locks what a change may hold as long as a server is away. After a while it is left as it is, and
+/// the next run sees after it.
+fn wait_for<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    let begun = Instant::now();
+    loop {
+        match mutex.try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) if begun.elapsed() > UNDO_WAIT => return None,
+            Err(TryLockError::WouldBlock) => thread::sleep(UNDO_PAUSE),
+        }
+    }
 }
 
 /// Returns true if this process was started with the signal ignored, as by `nohup` or in the

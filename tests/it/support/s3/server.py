@@ -3,7 +3,7 @@
 With the argument `open` it asks nobody for a signature, and what is put there is everybody's to read.
 
 Prints its address and the user's two keys, and then takes commands from stdin, each of which it answers with a line:
-`put KEY FILE`. It ends with its input, so with the process that started it.
+`put KEY FILE`; `get KEY FILE`, which says `got` or `none`; `remove KEY`; `keys PREFIX`; and `uploads PREFIX`, the keys that are being uploaded. It ends with its input, so with the process that started it.
 """
 
 import json
@@ -42,7 +42,26 @@ iam.put_user_policy(UserName="tests", PolicyName="all", PolicyDocument=policy)
 s3 = client("s3", key["AccessKeyId"], key["SecretAccessKey"])
 s3.create_bucket(Bucket="corpus")
 print(f"{host}:{port}", key["AccessKeyId"], key["SecretAccessKey"], flush=True)
+
+
+def answer(command, name, path=None):
+    if command == "put":
+        s3.upload_file(path, "corpus", name, ExtraArgs={"ACL": "public-read"} if is_open else {})
+        return "put"
+    if command == "remove":
+        s3.delete_object(Bucket="corpus", Key=name)
+        return "removed"
+    if command == "uploads":
+        uploads = s3.list_multipart_uploads(Bucket="corpus").get("Uploads", [])
+        return " ".join(upload["Key"] for upload in uploads if upload["Key"].startswith(name))
+    keys = [key["Key"] for key in s3.list_objects_v2(Bucket="corpus", Prefix=name).get("Contents", [])]
+    if command == "keys":
+        return " ".join(keys)
+    if name not in keys:
+        return "none"
+    s3.download_file("corpus", name, path)
+    return "got"
+
+
 for line in sys.stdin:
-    _, name, path = line.split()
-    s3.upload_file(path, "corpus", name, ExtraArgs={"ACL": "public-read"} if is_open else {})
-    print("put", flush=True)
+    print(answer(*line.split()), flush=True)

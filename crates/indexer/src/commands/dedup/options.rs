@@ -16,8 +16,9 @@ use crate::keep::Keep;
 use crate::opening::StoreOptions;
 use crate::output::Role;
 use crate::report_file::Target;
+use crate::staged::{Place, Staged};
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct DedupOptions {
     #[serde(flatten)]
@@ -36,7 +37,7 @@ pub(crate) struct DedupOptions {
 }
 
 /// The flags of this command alone.
-#[derive(Debug, Args, Serialize)]
+#[derive(Clone, Debug, Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct DedupFlags {
     /// Which of near-duplicates stays: first, longest, newest or best:FIELD
@@ -126,6 +127,10 @@ pub(crate) struct DedupFlags {
     ///
     /// The file appears when it is whole. A run that is killed leaves `.KEPT.….partial` beside it,
     /// which the next one removes.
+    ///
+    /// s3://BUCKET/KEY and gs://BUCKET/KEY are taken for all outputs, with the environment of
+    /// inputs there. They are uploaded at the end of the run and appear when all of them is there;
+    /// the disk holds them meanwhile, in the folder of --journal, --spool or for temporary files.
     #[arg(long, value_name = "KEPT", value_parser = path_for(Role::Kept), help_heading = "Output")]
     #[serde(serialize_with = "values::path")]
     pub(crate) output: Option<PathBuf>,
@@ -256,5 +261,22 @@ impl DedupOptions {
     /// The description of the job for a journal.
     pub(crate) fn description(&self) -> anyhow::Result<Description> {
         Description::new("dedup").with(self)?.with(&self.store.asked())
+    }
+
+    /// The same options with local files in the place of outputs in buckets, and these.
+    pub(super) fn staged(&self) -> anyhow::Result<(Self, Option<Staged>)> {
+        let mut here = self.clone();
+        let Self { job, flags, .. } = &mut here;
+        let reports = flags.report.iter_mut().map(|target| &mut target.path);
+        let lists = [&mut flags.duplicates, &mut flags.clusters, &mut flags.pairs];
+        let outputs = reports.chain(lists.into_iter().flatten());
+        let outputs = outputs.chain(&mut job.rejects).chain(&mut flags.output).collect();
+        let temporary = self.flags.spool.clone().unwrap_or_else(std::env::temp_dir);
+        let place = match &self.journal {
+            Some(journal) => Place::Journal(&journal.folder),
+            None => Place::Temporary(&temporary),
+        };
+        let staged = Staged::of(outputs, &place, self.job.input.wait)?;
+        Ok((here, staged))
     }
 }
