@@ -11,7 +11,7 @@ use super::Place;
 use super::begun::{self, UPLOADS};
 use crate::durable;
 use crate::journal::outputs_folder;
-use crate::output::is_at_work;
+use crate::output::Left;
 use crate::progress::complain;
 
 /// The beginning of the names of temporary folders.
@@ -78,9 +78,11 @@ impl Folder {
         let parent = self.path.parent().unwrap_or(Path::new("."));
         for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
             let folder = entry.path();
-            if !entry.file_name().to_string_lossy().starts_with(PREFIX) || is_at_work(&folder.join(LOCK)) {
+            if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
                 continue;
             }
+            // The lock is held until the folder is gone.
+            let Some(_left) = Left::at(folder.join(LOCK)) else { continue };
             let theirs: Vec<String> =
                 durable::read_json(&folder.join(OUTPUTS)).ok().flatten().unwrap_or_default();
             if !theirs.iter().any(|address| addresses.contains(address)) {
