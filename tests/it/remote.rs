@@ -260,7 +260,7 @@ fn results_stay_here() {
         &["dedup", "--report", "https://h/report.html"],
         &["dedup", "--output", "kept.jsonl", "--journal", "s3://b/job"],
         &["index", "--store", "embedded:s3://b/index"],
-        &["index", "--store", "memory:", "--rejects", "s3://b/rejects.jsonl"],
+        &["index", "--store", "embedded:index", "--rejects", "s3://b/rejects.jsonl"],
     ] {
         let output =
             indexer(&[more, &[input.to_str().unwrap()]].concat()).current_dir(&place).output().unwrap();

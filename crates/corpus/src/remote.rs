@@ -2,8 +2,8 @@
 //! buckets.
 //!
 //! A [`storage`] gives access to one of those, [`fetch`] reads a file and resumes where it broke
-//! off, [`find`] lists the files of an address, and [`upload`] writes objects. All asynchronous code is in this module, on one
-//! thread of its own; readers of an [`Object`] block.
+//! off, [`find`] lists the files of an address, and [`upload`] writes objects. All asynchronous
+//! code is in this module, on one thread of its own; readers of an [`Object`] block.
 
 mod bucket;
 mod fetch;

@@ -52,7 +52,7 @@ pub struct Uploads {
     buckets: Arc<Mutex<HashMap<String, Arc<Bucket>>>>,
 }
 
-/// An object on its way, which nobody sees. It is completed or aborted: dropping it leaves it.
+/// An object on its way, not visible yet. It is to be completed or aborted: dropping it leaves it.
 pub struct Upload {
     object: Target,
     id: String,
@@ -245,7 +245,7 @@ impl Upload {
             timeout(PART_WAIT, completed).await.unwrap_or_else(|_| Err(silence(PART_WAIT)))
         };
         let Err(failure) = remote.0.runtime.block_on(remote.insist(complete)) else { return Ok(()) };
-        // An answer that was lost on its way leaves a whole object, and no upload to complete again.
+        // An answer that was lost leaves a whole object, and no upload to complete again.
         match (before, self.object.look()) {
             (Ok(before), Ok(Some(now))) if now.n_bytes == self.n_bytes && before.as_ref() != Some(&now) => {
                 Ok(())
