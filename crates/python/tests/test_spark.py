@@ -61,18 +61,16 @@ def test_the_rows_that_stay_are_those_of_the_package(
         stayed = phs.dedup(frame(spark, texts, n_partitions))
         assert stayed.columns == ["n", "text"]
         assert numbers(stayed) == kept
-    for seed in (1, 2):
-        shuffled = list(enumerate(texts))
-        random.Random(seed).shuffle(shuffled)
-        df = spark.createDataFrame(shuffled, "n long, text string").repartition(7)
-        assert numbers(phs.dedup(df, order="n")) == kept
+    shuffled = list(enumerate(texts))
+    random.Random(1).shuffle(shuffled)
+    df = spark.createDataFrame(shuffled, "n long, text string").repartition(7)
+    assert numbers(phs.dedup(df, order=["n", "text"])) == kept
 
 
 def test_options_are_those_of_the_package(spark: SparkSession, texts: Texts) -> None:
     for options in (
-        {"profile": "minhash", "min_similarity": 0.6},
-        {"profile": "classic", "same_numbers": True},
-        {"min_similarity": 1.0},
+        {"profile": "minhash", "min_similarity": 0.6, "same_numbers": True},
+        {"profile": "classic", "min_similarity": 1.0},
     ):
         kept = kept_of(ph.dedup(texts, result="full", **options))
         assert numbers(phs.dedup(frame(spark, texts), **options)) == kept, options  # type: ignore[arg-type]
@@ -81,17 +79,19 @@ def test_options_are_those_of_the_package(spark: SparkSession, texts: Texts) -> 
 def test_a_task_that_fails_once_changes_nothing(
     spark: SparkSession, texts: Texts, expected: ph.Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kernels, failed = phs._kernels, spark.sparkContext.accumulator(0)
+    failed = spark.sparkContext.accumulator(0)
 
     def failing(options: Any) -> Any:
+        from pigeonhole import spark as unchanged
         from pyspark import TaskContext
 
         task = TaskContext.get()
-        if task is not None and task.partitionId() == 0 and task.attemptNumber() == 0:
+        if task is None:
+            return None
+        if task.partitionId() == 0 and task.attemptNumber() == 0:
             raise RuntimeError("the first attempt")
-        if task is not None and task.attemptNumber() == 1:
-            failed.add(1)
-        return kernels(options)
+        failed.add(int(task.attemptNumber() == 1))
+        return unchanged._kernels(options)
 
     monkeypatch.setattr(phs, "_kernels", failing)
     assert numbers(phs.dedup(frame(spark, texts), driver_pairs=0)) == kept_of(expected)
@@ -101,7 +101,7 @@ def test_a_task_that_fails_once_changes_nothing(
 def test_rounds_on_the_executors_decide_as_the_driver_does(
     spark: SparkSession, texts: Texts, expected: ph.Result
 ) -> None:
-    for driver_pairs in (0, 5_000):
+    for driver_pairs in (0, 3_000):
         assert numbers(phs.dedup(frame(spark, texts), driver_pairs=driver_pairs)) == kept_of(expected)
 
 
@@ -116,8 +116,7 @@ def test_a_chain_is_decided_link_by_link(spark: SparkSession) -> None:
     result = ph.dedup(chain, result="full")
     kept = kept_of(result)
     assert 10 < len(kept) < 140
-    for n_partitions in (1, 4):
-        assert numbers(phs.dedup(frame(spark, chain, n_partitions), driver_pairs=0)) == kept
+    assert numbers(phs.dedup(frame(spark, chain), driver_pairs=0)) == kept
     clusters = {row["id"]: row["cluster"] for row in result.clusters}
     for driver_pairs in (0, 1_000_000):
         found = phs.clusters(frame(spark, chain), driver_pairs=driver_pairs).collect()
@@ -147,7 +146,7 @@ def test_a_leader_that_is_dropped_elsewhere_keeps_nothing_out(spark: SparkSessio
         for at in draw.sample(range(80), 5):
             page[at] = draw.choice(words)
         made.append(" ".join(page))
-    for similarity in (0.6, 0.7, 0.75):
+    for similarity in (0.6, 0.7):
         kept = kept_of(ph.dedup(made, result="full", min_similarity=similarity))
         found = phs.dedup(frame(spark, made), min_similarity=similarity, crowd_min=2)
         assert numbers(found) == kept
@@ -187,7 +186,8 @@ def test_rows_are_told_with_their_originals_by_id(spark: SparkSession, texts: Te
 
 
 def test_sketches_are_those_of_the_package(spark: SparkSession, texts: Texts) -> None:
-    of = ph.Sketcher().sketch(texts)
+    sketches = ph.Sketcher().sketch(texts)
+    of = {name: sketches[name] for name in sketches.column_names}
     for row in phs.sketch(frame(spark, texts)).collect():
         fingerprint, signature, keys = (of[name][row["n"]] for name in ("fingerprint", "signature", "keys"))
         assert row["text"] == texts[row["n"]]

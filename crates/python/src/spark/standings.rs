@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::builder::{BooleanBuilder, Int64Builder};
 use arrow_array::Array;
+use arrow_array::builder::{BooleanBuilder, Int64Builder};
 use engine::clusters::Forest;
 use engine::dedup::rounds::{Standing, Undecided, round};
 use pyo3::prelude::*;
