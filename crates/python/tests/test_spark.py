@@ -6,11 +6,14 @@ import os
 import random
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pigeonhole as ph
 import pigeonhole.spark as phs
 import pytest
+
+pytest.importorskip("pyspark")
 from pyspark.sql import DataFrame, SparkSession
 
 Texts = list[str | None]
@@ -68,12 +71,13 @@ def test_the_rows_that_stay_are_those_of_the_package(
 
 
 def test_options_are_those_of_the_package(spark: SparkSession, texts: Texts) -> None:
-    for options in (
+    given: list[dict[str, Any]] = [
         {"profile": "minhash", "min_similarity": 0.6, "same_numbers": True},
         {"profile": "classic", "min_similarity": 1.0},
-    ):
+    ]
+    for options in given:
         kept = kept_of(ph.dedup(texts, result="full", **options))
-        assert numbers(phs.dedup(frame(spark, texts), **options)) == kept, options  # type: ignore[arg-type]
+        assert numbers(phs.dedup(frame(spark, texts), **options)) == kept, options
 
 
 def test_a_task_that_fails_once_changes_nothing(
@@ -200,9 +204,15 @@ def test_what_cannot_be_is_refused(spark: SparkSession) -> None:
     df = spark.createDataFrame([("a", "x"), ("a", "y")], "id string, text string")
     with pytest.raises(ValueError, match="the id 'a' comes 2 times"):
         phs.pairs(df, id="id")
-    for wrong in ({"text": "body"}, {"order": ["text", "at"]}, {"id": "no"}):
+    wrong: list[dict[str, Any]] = [{"text": "body"}, {"order": ["text", "at"]}, {"id": "no"}]
+    for options in wrong:
         with pytest.raises(KeyError, match="the columns are id, text"):
-            phs.dedup(df, **wrong)  # type: ignore[arg-type]
+            phs.dedup(df, **options)
+    for call in (phs.dedup, phs.sketch):
+        with pytest.raises(TypeError, match="of type bigint holds no strings"):
+            call(df.selectExpr("1L as text"))
+    with pytest.raises(ValueError, match="a column 'keys' already"):
+        phs.sketch(df.selectExpr("text", "id as keys"))
     with pytest.raises(ValueError, match="min_similarity"):
         phs.dedup(df, min_similarity=7)
     with pytest.raises(ValueError, match="'kept' or 'rows'"):
@@ -216,3 +226,11 @@ def test_no_rows_and_rows_without_texts_stay(spark: SparkSession) -> None:
     assert sorted(row["id"] for row in phs.dedup(df).collect()) == ["a", "b", "c", "d"]
     assert phs.pairs(df).collect() == []
     assert {row["cluster"] for row in phs.clusters(df).collect()} == {None}
+
+
+def test_what_is_in_between_is_kept_where_the_context_has_a_folder(spark: SparkSession, tmp_path: Path) -> None:
+    """The last test, as the folder of a context stays."""
+    spark.sparkContext.setCheckpointDir(tmp_path.as_uri())
+    texts: Texts = ["Tea is served at four.", "Tea is served at four!", "A dog ran past."]
+    assert numbers(phs.dedup(frame(spark, texts))) == [0, 2]
+    assert any(tmp_path.rglob("part-*"))

@@ -11,8 +11,8 @@ have similar signatures are proposed as a pair; pairs are shuffled to both texts
 Equal texts are one text until the end. Memory of an executor does not grow with the number of rows, but for those
 under one key: of a *crowd*, more than 1,000 rows under one key such as pages with the same beginning, each row meets
 at most 10,000 earlier ones, and at most 250 are counted with it under each key. :func:`dedup` then lets the rows of
-crowds that stay meet each other until none is near another, while :func:`pairs` and :func:`clusters` leave most pairs of
-a crowd out.
+crowds that stay meet each other until none is near another, while :func:`pairs` and :func:`clusters` leave most pairs
+of a crowd out.
 
 The numbers of rows and all results in between are kept by ``DataFrame.checkpoint`` where
 ``SparkContext.setCheckpointDir`` was called, which outlives executors, and else by ``DataFrame.localCheckpoint``, with
@@ -71,16 +71,25 @@ def _like(table: _native.Table, schema: str, **beside: pa.Array) -> pa.RecordBat
     wanted = dict(field.split(" ") for field in schema.split(", "))
     made = pa.record_batch(table)
     columns = [beside[name] if name in beside else made.column(name) for name in wanted]
-    cast = [column.cast(types[of]) if of in types else column for column, of in zip(columns, wanted.values(), strict=True)]
+    typed = zip(columns, wanted.values(), strict=True)
+    cast = [column.cast(types[of]) if of in types else column for column, of in typed]
     return pa.record_batch(cast, names=list(wanted))
+
+
+def _check_columns(df: DataFrame, text: str, *others: str) -> None:
+    for name in (text, *others):
+        if name not in df.columns:
+            raise KeyError(f"there is no column {name!r}; the columns are {', '.join(df.columns)}")
+    of_text = df.schema[text].dataType.simpleString()
+    if not of_text.startswith(("string", "varchar", "char")):
+        raise TypeError(f"the column {text!r} of type {of_text} holds no strings")
 
 
 def _fixed(df: DataFrame) -> DataFrame:
     """Computes a DataFrame once, so that what is read again is the same."""
     context = getattr(df.sparkSession, "_jsc", None)
-    if context is not None and context.sc().getCheckpointDir().isDefined():
-        return df.checkpoint()
-    return df.localCheckpoint()
+    is_kept = context is not None and context.sc().getCheckpointDir().isDefined()
+    return df.checkpoint() if is_kept else df.localCheckpoint()
 
 
 def _collected(df: DataFrame) -> pa.Table:
@@ -99,8 +108,9 @@ def _distributed(like: DataFrame, table: _native.Table, schema: str) -> DataFram
 
     session: Any = like.sparkSession
     made = pa.Table.from_batches([_like(table, schema)])
-    # Spark before 4 takes no Arrow, and infers a schema from no rows.
-    return session.createDataFrame(made if hasattr(like, "toArrow") else made.to_pandas(), schema)
+    # Spark before 4 takes no Arrow.
+    df: DataFrame = session.createDataFrame(made if hasattr(like, "toArrow") else made.to_pandas(), schema)
+    return df
 
 
 class Run:
@@ -122,9 +132,7 @@ class Run:
         self.driver_pairs = driver_pairs
         self.crowd_min = crowd_min
         self.names = df.columns
-        for name in [text, *([] if id is None else [id]), *([order] if isinstance(order, str) else order or [])]:
-            if name not in df.columns:
-                raise KeyError(f"there is no column {name!r}; the columns are {', '.join(df.columns)}")
+        _check_columns(df, text, *([] if id is None else [id]), *([order] if isinstance(order, str) else order or []))
         self.id = id
         self.rows = self._numbered(df, order)
         self.sketches = _fixed(self._sketched(text))
@@ -156,7 +164,7 @@ class Run:
                 yield _like(_kernels(options).sketch(batch.column("text")), schema, row=batch.column("row"))
 
         f = _functions()
-        texts = self.rows.select(f.col(f"{_OWN}row").alias("row"), f.col(f"`{text}`").cast("string").alias("text"))
+        texts = self.rows.select(f.col(f"{_OWN}row").alias("row"), f.col(f"`{text}`").alias("text"))
         sketches = texts.mapInArrow(sketch, schema).filter("keys is not null")
         return sketches.withColumn("digest", f.sha2("compared", 256))
 
@@ -274,8 +282,8 @@ def _decided_by_driver(near: DataFrame) -> DataFrame:
 
 
 def _decided_in_rounds(near: DataFrame, driver_pairs: int) -> DataFrame:
-    """Decides in rounds, each of which knows the decisions of those before. What is left is for the driver as soon as it
-    fits. Partitions are ranges of rows, so that a chain of neighbours takes few rounds."""
+    """Decides in rounds, each of which knows the decisions of those before. What is left is for the driver as soon as
+    it fits. Partitions are ranges of rows, so that a chain of neighbours takes few rounds."""
     import pyarrow as pa
 
     f = _functions()
@@ -293,7 +301,6 @@ def _decided_in_rounds(near: DataFrame, driver_pairs: int) -> DataFrame:
     while True:
         of_a = known.select(f.col("row").alias("a"), f.col("is_kept").alias("a_is_kept"))
         waiting = rest.join(known.select(f.col("row").alias("b")), "b", "left_anti").join(of_a, "a", "left")
-        # What was dropped decides nothing, unless it is all there is.
         waiting = _fixed(waiting.select("a", "b", "a_is_kept"))
         n_waiting = waiting.count()
         if n_waiting == 0:
@@ -395,11 +402,13 @@ def dedup(
     by_kept = near.join(dropped.select(f.col("row").alias("a")), "a", "left_anti")
     nearest = f.min(f.struct((-f.col("similarity")).alias("s"), "distance", "a", "similarity"))
     of = by_kept.join(dropped.select(f.col("row").alias("b")), "b").groupBy("b").agg(nearest.alias("of"))
-    of = of.select(f.col("b").alias("row"), f.col("of.a").alias("duplicate_of"), f.col("of.similarity").alias("similarity"))
+    original = f.col("of.a").alias("duplicate_of")
+    of = of.select(f.col("b").alias("row"), original, f.col("of.similarity").alias("similarity"))
     of_first = of.withColumnRenamed("row", "first")
-    copied = run.copies.join(of_first, "first", "left").select(
-        "row", f.coalesce("duplicate_of", "first").alias("duplicate_of"), f.coalesce("similarity", f.lit(1.0)).alias("similarity")
-    )
+    # A copy is near to what its first row is near to, or else to that row.
+    original = f.coalesce("duplicate_of", "first").alias("duplicate_of")
+    similarity = f.coalesce("similarity", f.lit(1.0)).alias("similarity")
+    copied = run.copies.join(of_first, "first", "left").select("row", original, similarity)
     of = run.named(of.unionByName(copied), "duplicate_of").withColumn("is_duplicate", f.lit(True))
     marked = run.rows.join(of.withColumnRenamed("row", f"{_OWN}row"), f"{_OWN}row", "left")
     is_duplicate = f.coalesce("is_duplicate", f.lit(False)).alias("is_duplicate")
@@ -454,12 +463,14 @@ def sketch(
     ``keys``, as :class:`pigeonhole.Sketcher` makes them; null for a text without features."""
     from pyspark.sql.types import ArrayType, BinaryType, LongType, StructType
 
-    if text not in df.columns:
-        raise KeyError(f"there is no column {text!r}; the columns are {', '.join(df.columns)}")
+    _check_columns(df, text)
     given = {"min_similarity": min_similarity, "profile": profile}
     options = tuple(sorted((name, value) for name, value in given.items() if value is not None))
     _kernels(options)
     made = [("fingerprint", LongType()), ("signature", BinaryType()), ("keys", ArrayType(LongType()))]
+    for name, _ in made:
+        if name in df.columns:
+            raise ValueError(f"there is a column {name!r} already: rename it, as the sketch has one")
 
     def with_sketches(batches: Batches) -> Batches:
         import pyarrow as pa
