@@ -189,6 +189,18 @@ def test_rows_are_told_with_their_originals_by_id(spark: SparkSession, texts: Te
     }
 
 
+def test_a_copy_has_the_nearest_original_even_after_its_first_row(spark: SparkSession) -> None:
+    words = [f"word{n}" for n in range(60)]
+    before, after = ["other", "other", *words[2:]], [*words[:-1], "another"]
+    given: Texts = [" ".join(of) for of in (before, words, after, words, after)]
+    rows = ph.dedup(given, result="full", min_similarity=0.93).rows.to_pylist()
+    assert [row["duplicate_of"] for row in rows] == [None, 0, None, 2, 2]
+    found = phs.dedup(frame(spark, given), min_similarity=0.93, result="rows").sort("n").collect()
+    assert [(row["duplicate_of"], row["similarity"]) for row in found] == [
+        (row["duplicate_of"], row["similarity"]) for row in rows
+    ]
+
+
 def test_sketches_are_those_of_the_package(spark: SparkSession, texts: Texts) -> None:
     sketches = ph.Sketcher().sketch(texts)
     of = {name: sketches[name] for name in sketches.column_names}

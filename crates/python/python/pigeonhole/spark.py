@@ -244,6 +244,23 @@ class Run:
                 return near, dropped
             near = _fixed(near.unionByName(new))
 
+    def originals(self, near: DataFrame, dropped: DataFrame) -> DataFrame:
+        """Each row that does not stay with its original, the nearest earlier row that does: ``row, duplicate_of,
+        similarity``. Among equally near ones it is the earliest."""
+        f = _functions()
+        there = near.selectExpr("b as first", "a as other", "similarity", "distance")
+        back = near.selectExpr("a as first", "b as other", "similarity", "distance")
+        by_kept = there.unionByName(back).join(dropped.withColumnRenamed("row", "other"), "other", "left_anti")
+        # A copy of a dropped row may have an original between the two.
+        members = dropped.selectExpr("row", "row as first").unionByName(self.copies)
+        found = members.join(by_kept, "first").filter("other < row").drop("first")
+        same = self.copies.join(dropped.withColumnRenamed("row", "first"), "first", "left_anti")
+        same = same.selectExpr("row", "first as other", "1.0D as similarity", "cast(0 as short) as distance")
+        # Without a similarity, the distance of fingerprints made the pair near.
+        nearest = f.min(f.expr("struct(-coalesce(similarity, 0) as unlike, distance, other, similarity)"))
+        of = found.unionByName(same).groupBy("row").agg(nearest.alias("of"))
+        return of.selectExpr("row", "of.other as duplicate_of", "of.similarity as similarity")
+
     def ids(self) -> DataFrame:
         """Each ``row`` with its ``id``, which is the row itself where there are no ids."""
         f = _functions()
@@ -398,18 +415,7 @@ def dedup(
     if result == "kept":
         left_out = dropped.unionByName(run.copies.select("row")).withColumnRenamed("row", f"{_OWN}row")
         return run.rows.join(left_out, f"{_OWN}row", "left_anti").drop(f"{_OWN}row")
-    # The nearest original: the greatest similarity, then the least distance, then the earliest row.
-    by_kept = near.join(dropped.select(f.col("row").alias("a")), "a", "left_anti")
-    nearest = f.min(f.struct((-f.col("similarity")).alias("s"), "distance", "a", "similarity"))
-    of = by_kept.join(dropped.select(f.col("row").alias("b")), "b").groupBy("b").agg(nearest.alias("of"))
-    original = f.col("of.a").alias("duplicate_of")
-    of = of.select(f.col("b").alias("row"), original, f.col("of.similarity").alias("similarity"))
-    of_first = of.withColumnRenamed("row", "first")
-    # A copy is near to what its first row is near to, or else to that row.
-    original = f.coalesce("duplicate_of", "first").alias("duplicate_of")
-    similarity = f.coalesce("similarity", f.lit(1.0)).alias("similarity")
-    copied = run.copies.join(of_first, "first", "left").select("row", original, similarity)
-    of = run.named(of.unionByName(copied), "duplicate_of").withColumn("is_duplicate", f.lit(True))
+    of = run.named(run.originals(near, dropped), "duplicate_of").withColumn("is_duplicate", f.lit(True))
     marked = run.rows.join(of.withColumnRenamed("row", f"{_OWN}row"), f"{_OWN}row", "left")
     is_duplicate = f.coalesce("is_duplicate", f.lit(False)).alias("is_duplicate")
     return marked.select(*[f.col(f"`{name}`") for name in run.names], is_duplicate, "duplicate_of", "similarity")
