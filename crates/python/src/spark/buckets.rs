@@ -85,7 +85,7 @@ impl Buckets {
             self.members.push(member);
         }
         if is_crowded && promises.len() > COUNTED_MAX {
-            promises.sort_by(|a, b| b.estimate.cmp(&a.estimate));
+            promises.sort_by_key(|promise| std::cmp::Reverse(promise.estimate));
             promises.truncate(COUNTED_MAX);
         }
         promises.into_iter().map(|promise| promise.row).collect()
