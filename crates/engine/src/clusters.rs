@@ -331,8 +331,8 @@ impl Forest {
         a != b
     }
 
-    /// The root of the tree of `node`.
-    fn root(&mut self, mut node: usize) -> usize {
+    /// The root of the tree of `node`: the least node of the tree.
+    pub fn root(&mut self, mut node: usize) -> usize {
         while self.parents[node] as usize != node {
             let parent = self.parents[node] as usize;
             // Halves the way for the next call.

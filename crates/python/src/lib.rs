@@ -13,6 +13,7 @@ mod options;
 mod programs;
 mod run;
 mod sketcher;
+mod spark;
 mod table;
 mod verdicts;
 
@@ -42,6 +43,14 @@ mod _native {
     use super::run::Run;
     #[pymodule_export]
     use super::sketcher::Sketcher;
+    #[pymodule_export]
+    use super::spark::Buckets;
+    #[pymodule_export]
+    use super::spark::Kernels;
+    #[pymodule_export]
+    use super::spark::connected;
+    #[pymodule_export]
+    use super::spark::decide_in_round;
     #[pymodule_export]
     use super::table::Table;
 
