@@ -22,6 +22,9 @@ pub(crate) struct Index {
     uri: String,
 }
 
+/// Documents as dictionaries, and the cursor after them.
+type Listed<'py> = (Vec<Bound<'py, PyDict>>, Option<Vec<u8>>);
+
 /// Writes of a batch: `insert` or `insert_if_new` of an engine.
 type Write = fn(&Engine, &[Text<'_>]) -> ::index::Result<Vec<Outcome>>;
 
@@ -100,7 +103,7 @@ impl Index {
     ) -> PyResult<Self> {
         let mut options = options(arguments)?;
         options.mode = if must_exist { Mode::MustExist } else { Mode::CreateIfMissing };
-        Ok(Self { engine: open(py, uri, &options)?, uri: engine::shown(uri).to_string() })
+        Ok(Self { engine: open(py, uri, &options)?, uri: engine::shown(uri) })
     }
 
     #[pyo3(signature = (ids, texts, progress=None))]
@@ -186,12 +189,7 @@ impl Index {
 
     /// A page of documents after a cursor, which is empty at the start, and the next cursor.
     #[pyo3(signature = (cursor, limit))]
-    fn page<'py>(
-        &self,
-        py: Python<'py>,
-        cursor: Vec<u8>,
-        limit: usize,
-    ) -> PyResult<(Vec<Bound<'py, PyDict>>, Option<Vec<u8>>)> {
+    fn page<'py>(&self, py: Python<'py>, cursor: Vec<u8>, limit: usize) -> PyResult<Listed<'py>> {
         let read = || self.engine.index().scan(Cursor::from_bytes(cursor), limit);
         let page = py.detach(read).map_err(|error| of_store(&error))?;
         let documents: PyResult<_> =

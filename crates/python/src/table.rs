@@ -145,7 +145,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let table = PyTable::try_new(vec![self.0.clone()], self.0.schema()).map_err(PyErr::from)?;
+        let table = PyTable::try_new(vec![self.0.clone()], self.0.schema())?;
         Bound::new(py, table)?.call_method1("__arrow_c_stream__", (requested_schema,))
     }
 

@@ -44,7 +44,7 @@ impl Desk {
     fn check_tidy(&self, prefix: &str) {
         assert_eq!(self.server.uploads(prefix), [""; 0]);
         let left: Vec<_> = fs::read_dir(self.at("tmp")).unwrap().map(|entry| entry.unwrap().path()).collect();
-        assert_eq!(left, [PathBuf::new(); 0]);
+        assert_eq!(left, Vec::<PathBuf>::new());
     }
 
     /// Starts a run that stands still where it sends its first part.

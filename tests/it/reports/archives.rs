@@ -31,6 +31,7 @@ pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 /// Returns a ZIP archive of these files, which are not packed.
+#[expect(clippy::little_endian_bytes, reason = "the numbers of a ZIP archive are")]
 fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
     let (mut bytes, mut directory) = (Vec::new(), Vec::new());
     for (name, content) in files {
