@@ -277,6 +277,8 @@ impl Output {
     /// is removed, unless it belongs to a journal. A killed process leaves `.NAME.….partial`, which
     /// no other program reads.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
+        // Held until the file has its name, or another run takes it for left over.
+        let _lock = self.lock();
         self.close()?.put()
     }
 
