@@ -3,8 +3,10 @@
 Rows are decided in a total order, as :func:`pigeonhole.dedup` decides them: the rows that stay are the same, however
 the DataFrame is partitioned, and whichever tasks fail and run again.
 
->>> import pigeonhole.spark as phs                                               # doctest: +SKIP
->>> phs.dedup(df, text="body", order="crawled_at").write.parquet("pages-once")   # doctest: +SKIP
+::
+
+    import pigeonhole.spark as phs
+    phs.dedup(df, text="body", order="crawled_at").write.parquet("pages-once")
 
 The way: each text becomes a signature and keys; rows are shuffled by their keys, and those that meet under one key and
 have similar signatures are proposed as a pair; pairs are shuffled to both texts and counted; the near ones decide.
