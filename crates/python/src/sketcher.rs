@@ -15,7 +15,7 @@ use crate::options::{open, options};
 use crate::table::Table;
 
 /// Bits of a segment in a key: the number of a table or band stands above them.
-const SEGMENT_BITS: u32 = 32;
+pub(crate) const SEGMENT_BITS: u32 = 32;
 
 /// Makes the sketches of texts, as an index of the same options does.
 #[pyclass(module = "pigeonhole", frozen)]

@@ -26,13 +26,11 @@ use crate::columns::Strings;
 use crate::error::Failure;
 use crate::interrupt::Progress;
 use crate::options::{open, options};
+use crate::sketcher::SEGMENT_BITS;
 use crate::table::Table;
 use crate::verdicts::NearnessColumns;
 
-/// Bits of a segment in a key: the number of a table or band stands above them.
-const SEGMENT_BITS: u32 = 32;
-
-/// What a process needs of the index whose decisions the run makes.
+/// An empty index, whose kind makes the sketches of a run and whose rule decides its pairs.
 #[pyclass(module = "pigeonhole", frozen)]
 pub(crate) struct Kernels(Arc<Engine>);
 

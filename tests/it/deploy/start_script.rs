@@ -262,7 +262,7 @@ impl Stub {
     }
 }
 
-/// What it was told by `up`, and what was in `conf` since then, held for good.
+/// Settings of an earlier `up`, and those found in `conf`, do not outlive a start with others.
 #[test]
 fn a_start_goes_by_what_it_is_told_now() {
     let stub = Stub::new("exit 1");

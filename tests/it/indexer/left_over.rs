@@ -1,4 +1,4 @@
-//! What a run leaves that is ended in the middle.
+//! Files that a run leaves when it is ended in the middle.
 
 use std::fs;
 use std::io::Write;

@@ -29,9 +29,9 @@ const FIRST_LINE: &str = "pigeonhole backup 1";
 pub(super) struct Manifest {
     pub(super) identity: Identity,
     pub(super) made_at: Timestamp,
-    /// Of the index's file.
+    /// The length of the index's file.
     pub(super) n_bytes: u64,
-    /// Of the index's file.
+    /// The checksum of the index's file, in hexadecimal digits.
     pub(super) sha256: String,
 }
 
