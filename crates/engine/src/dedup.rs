@@ -7,6 +7,7 @@
 
 mod known_ids;
 pub mod rounds;
+mod spilled;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -21,6 +22,8 @@ use simhash::Fingerprint;
 use crate::counting::grams;
 
 pub use self::known_ids::{Foreseen, KnownIds};
+pub(crate) use self::spilled::SpilledStore;
+pub use self::spilled::{Spilled, Taken};
 
 /// The decision on a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +92,9 @@ pub struct Kept {
     /// The form in which texts under one id are compared.
     form: NormalForm,
     hashes: HashMap<DocumentId, Hashes>,
+    /// Hashes of the ids that come again in this run; `None` where that is not known. Of other ids
+    /// nothing is held.
+    ids_again: Option<HashSet<u64>>,
 }
 
 /// Hashes of a kept document, which recognize another arrival of the same document.
@@ -113,6 +119,13 @@ impl Kept {
         Self { form: Recipe::from_fields(recipe).map_or(self.form, |recipe| recipe.normal_form()), ..self }
     }
 
+    /// The same set, for a run whose documents are all in `spilled`. It holds the ids that come
+    /// again there, and no others.
+    #[must_use]
+    pub fn of_spilled(self, spilled: &Spilled) -> Self {
+        Self { ids_again: Some(spilled.ids_again()), ..self }
+    }
+
     /// The meaning of an id from an earlier run.
     #[must_use]
     pub fn known_ids(&self) -> KnownIds {
@@ -121,6 +134,9 @@ impl Kept {
 
     /// Notes a document kept before, which must be in the index.
     pub fn note(&mut self, id: DocumentId, features: Option<&Features>) {
+        if self.ids_again.as_ref().is_some_and(|again| !again.contains(&hash(&id).get())) {
+            return;
+        }
         let text = features.and_then(|features| features.text.as_ref());
         let hashes = Hashes { features: features.map(hash), text: text.map(|text| hash(&**text)) };
         self.hashes.insert(id, hashes);
@@ -202,7 +218,9 @@ impl Kept {
                     Some(found.map_or(Verdict::Kept, |found| Verdict::Duplicate {
                         fingerprint: features.fingerprint(),
                         of: Original {
-                            in_this_run: self.hashes.contains_key(&found.id) || is_kept_now(&found),
+                            in_this_run: self.ids_again.is_some()
+                                || self.hashes.contains_key(&found.id)
+                                || is_kept_now(&found),
                             nearness: found.nearness,
                             id: found.id,
                             fingerprint: found.fingerprint,

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 
 use features::{Dictionaries, RecipeError};
@@ -13,6 +14,7 @@ use index::{
 };
 use minhash::Similarity;
 
+use crate::dedup::SpilledStore;
 use crate::{Extractor, OpenError, Options, Spool, StoreUri, counter};
 
 /// An open index with the extractor that makes the features of its documents.
@@ -107,8 +109,11 @@ impl Engine {
                 options_of_place.new_metadata()?;
             }
             let clock = options_of_place.clock();
-            let store: Box<dyn Store> = match &options.spool {
-                Some(folder) if !place.capabilities().outlives_process => {
+            let store: Box<dyn Store> = match (&options.spilled, &options.spool) {
+                (Some(spilled), _) if !place.capabilities().outlives_process => {
+                    Box::new(SpilledStore::new(Arc::clone(spilled)))
+                }
+                (_, Some(folder)) if !place.capabilities().outlives_process => {
                     let failed = |error| spool_error(folder, error);
                     let spool = Spool::create(folder).map_err(failed)?;
                     Box::new(MemoryStore::with_texts_in(Box::new(spool), clock))

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use features::{Dictionaries, Fingerprinter, Recipe};
@@ -11,6 +12,7 @@ use minhash::Similarity;
 use simhash::Distance;
 
 use crate::OpenError;
+use crate::dedup::Spilled;
 
 /// Settings of a new index, with which an existing index must agree. The default opens an existing
 /// index as it is, and makes one with the default recipe if there is none.
@@ -40,6 +42,8 @@ pub struct Options {
     /// The folder for the texts of an index in memory, which go to a compressed file there. `None`
     /// keeps the texts in memory.
     pub spool: Option<PathBuf>,
+    /// The documents of a run that an index in memory decides from files, instead of holding them.
+    pub spilled: Option<Arc<Spilled>>,
     /// Treats documents with different numbers as different documents; a new index does so only for
     /// `Some(true)`.
     pub same_numbers: Option<bool>,

@@ -55,7 +55,7 @@ pub use metadata::{FORMAT_VERSION, Metadata};
 pub use options::{Mode, OpenOptions};
 pub use place::{BackupFile, BackupScript, Backups, CallSizes, Capabilities, Place};
 pub use retention::{InvalidRetention, Retention};
-pub use rule::{CANDIDATES_MAX, COUNTED_MAX, Glance, Nearness, Rule};
+pub use rule::{CANDIDATES_MAX, COUNTED_MAX, Glance, Nearness, Promise, Rule};
 pub use selection::Selection;
 pub use sketch::{Family, Features, Sketch};
 pub use source::{InvalidSource, MAX_SOURCE_BYTES, Source};

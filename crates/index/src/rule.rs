@@ -73,6 +73,22 @@ const DEVIATIONS: f64 = 3.5;
 /// similarity of small sets is exact but for collisions of hashes of 24 bits.
 const SETS_MARGIN: f64 = 0.05;
 
+/// The promise of a candidate before its signature is compared, the most promising first: a
+/// candidate proposed by a signature before one proposed by a simhash, then by differing bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Promise {
+    is_by_simhash: bool,
+    distance: Distance,
+}
+
+impl Promise {
+    /// The promise of a facet of `family` that differs from the query's in `distance` bits.
+    #[must_use]
+    pub fn new(family: Family, distance: Distance) -> Self {
+        Self { is_by_simhash: family == Family::Simhash, distance }
+    }
+}
+
 /// The verdict of signatures on a candidate before its text is read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Glance {
@@ -157,6 +173,20 @@ impl Rule {
             a.keys().iter().copied().find(is_shared)
         };
         a.facets().iter().find_map(meets)
+    }
+
+    /// The best promise of the facets by which two documents are candidates; `None` if they are
+    /// not.
+    #[must_use]
+    pub fn promise(&self, a: &Sketch, b: &Sketch) -> Option<Promise> {
+        let of_facets = a.facets().iter().filter_map(|(family, of_a)| {
+            let of_b = b.facet(*family)?;
+            let distance = of_a.fingerprint().distance(of_b.fingerprint());
+            let is_shared = |key: &BucketKey| of_b.keys().binary_search(key).is_ok();
+            let is_candidate = distance <= self.within(*family) && of_a.keys().iter().any(is_shared);
+            is_candidate.then(|| Promise::new(*family, distance))
+        });
+        of_facets.min()
     }
 
     /// Returns the verdict of the signatures on a candidate `b` of `a`, before any text of `b` is

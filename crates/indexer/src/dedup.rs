@@ -12,7 +12,9 @@ mod logs;
 mod pending;
 mod results;
 mod rule;
+mod spilled;
 
+use anyhow::ensure;
 use index::WriteMark;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -26,6 +28,8 @@ pub(crate) use self::logs::Logs;
 pub(crate) use self::pending::Pending;
 pub(crate) use self::results::Results;
 pub(crate) use self::rule::Rule;
+pub(crate) use self::spilled::SpilledRun;
+use self::best_first::CHANGED;
 use crate::job::Sink;
 use crate::journal::{Calls, KeptLog};
 use crate::output::Lengths;
@@ -39,10 +43,14 @@ pub(crate) struct Saved {
     pub(crate) counts: Deduplicated,
     n_kept_bytes: u64,
     n_calls: u64,
-    /// If all verdicts precede the writing: the number of documents written or rejected since, and
-    /// the number left.
-    n_taken: usize,
+    /// The number of documents decided; if all verdicts precede the writing, of those written or
+    /// rejected since.
+    pub(crate) n_taken: usize,
+    /// If all verdicts precede the writing: the number of documents left.
     n_left: usize,
+    /// True if the documents are in files, and not in memory.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_spilled: bool,
 }
 
 /// Decides documents in the order of the input.
@@ -50,10 +58,15 @@ pub(crate) struct Deduplication {
     rule: Rule,
     pending: Pending,
     pub(crate) results: Results,
+    n_taken: usize,
+    /// The documents in files; `None` if they are in memory.
+    spilled: Option<SpilledRun>,
 }
 
 impl Sink for Deduplication {
-    fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
+    fn take(&mut self, mut item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
+        self.spilled.as_mut().map_or(Ok(()), |spilled| spilled.fill_in(&mut item))?;
+        self.n_taken += 1;
         if self.pending.holds(&item.document.id) {
             self.flush(rejects)?;
         }
@@ -71,7 +84,8 @@ impl Sink for Deduplication {
     fn checkpoint(&mut self, rejects: &mut Rejects, lengths: &mut Lengths) -> anyhow::Result<Value> {
         self.flush(rejects)?;
         self.results.checkpoint(lengths)?;
-        let mut saved = Saved { counts: self.results.counts, ..Saved::default() };
+        let (counts, n_taken) = (self.results.counts, self.n_taken);
+        let mut saved = Saved { counts, n_taken, is_spilled: self.spilled.is_some(), ..Saved::default() };
         if let Some(logs) = &mut self.rule.logs {
             saved.n_kept_bytes = logs.kept.as_mut().map_or(Ok(0), KeptLog::checkpoint)?;
             saved.n_calls = logs.calls.as_mut().map_or(0, Calls::checkpoint);
@@ -85,14 +99,23 @@ impl Sink for Deduplication {
 
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
         self.flush(rejects)?;
+        ensure!(self.spilled.as_ref().is_none_or(SpilledRun::is_done), CHANGED);
         self.results.doubts.say(self.rule.bounded());
         self.results.finish(rejects, Some(self.rule.engine.index()))
     }
 }
 
 impl Deduplication {
-    pub(crate) fn new(rule: Rule, results: Results) -> Self {
-        Self { rule, pending: Pending::default(), results }
+    /// A deduplication that goes on after the first `n_taken` documents.
+    pub(crate) fn new(rule: Rule, results: Results, n_taken: usize) -> Self {
+        Self { rule, pending: Pending::default(), results, n_taken, spilled: None }
+    }
+
+    /// The same of documents in files. Those that were taken by an earlier run are decided again.
+    pub(crate) fn of_spilled(self, mut spilled: SpilledRun) -> anyhow::Result<Self> {
+        let Self { mut rule, .. } = self;
+        spilled.decide_again(self.n_taken, &mut rule)?;
+        Ok(Self { rule, spilled: Some(spilled), ..self })
     }
 
     /// Decides the pending items, in the order of the input.

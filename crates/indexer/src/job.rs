@@ -35,6 +35,7 @@ use crate::table::{Schema, Table};
 
 use self::alike::Alike;
 pub(crate) use self::options::{JobOptions, SourceOptions, WorkOptions};
+pub(crate) use self::survey::Survey;
 pub(crate) use self::places::refuse_remote;
 
 /// The consumer of the records of a command.
@@ -101,6 +102,7 @@ impl Job {
         journal: Option<(&JournalOptions, Description)>,
     ) -> anyhow::Result<Self> {
         let JobOptions { input, source, given, rejects, replacing, keeps_going, shard, work } = options;
+        work.memory_max.into_iter().for_each(program::limit_memory);
         let all_outputs: Vec<&Path> = outputs.iter().copied().chain(rejects.as_deref()).collect();
         let folders = journal.iter().map(|(journal, _)| &*journal.folder);
         refuse_remote(all_outputs.iter().copied().chain(folders), store)?;

@@ -34,7 +34,6 @@ mod report;
 mod report_file;
 mod shard;
 mod short_texts;
-mod sorter;
 mod staged;
 mod stop;
 mod table;

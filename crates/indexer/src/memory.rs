@@ -29,14 +29,14 @@ pub(crate) struct Watch {
 /// The error of a run stopped near its memory limit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OutOfMemory {
-    used: MemoryUse,
+    pub(crate) used: MemoryUse,
     has_journal: bool,
 }
 
 impl Watch {
     /// Starts to watch.
     pub(crate) fn new() -> Self {
-        Self { limits: MemoryLimits::of_process(), start: None, has_warned: false }
+        Self { limits: MemoryLimits::of_job(), start: None, has_warned: false }
     }
 
     /// Fails if so little memory is left that the run must stop.
@@ -85,6 +85,23 @@ fn at_end((share_before, before): (f64, u64), (share_now, now): (f64, u64)) -> f
 /// Advice for the user.
 const WAYS_OUT: &str =
     "give it more, or take --profile minhash, which needs less, or an index in HBase (--store)";
+
+/// Divisor of the free memory: the share of a part of the work that can do with less.
+const SHARE_OF_FREE: u64 = 3;
+
+/// The least memory in which something can be sorted.
+const SHARE_MIN: u64 = 8 << 20;
+
+/// The most memory that sorting gains by.
+const SHARE_MAX: u64 = 1 << 30;
+
+/// The bytes of memory for a part of the work that can do with less: a third of what is free below
+/// the limits, within bounds.
+pub(crate) fn share() -> usize {
+    let used = MemoryLimits::of_job().nearest();
+    let free = used.map_or(u64::MAX, |used| used.n_bytes_max.saturating_sub(used.n_bytes));
+    (free / SHARE_OF_FREE).clamp(SHARE_MIN, SHARE_MAX) as usize
+}
 
 impl fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

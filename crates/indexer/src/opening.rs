@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, ensure};
+use engine::dedup::Spilled;
 use engine::{Engine, Extractor, Options};
 use features::{Dictionaries, Recipe};
 use index::{ErrorKind, Index, Metadata, Mode, OpenOptions, Profile, Retention, TextKeeping};
@@ -145,15 +147,18 @@ impl StoreOptions {
         self.open(uri, mode, is_quiet, |options| Options { without_texts: true, ..options })
     }
 
-    /// The same, with a folder for the texts of an index in memory.
-    pub(crate) fn open_with_spool(
+    /// The same, with a folder for the texts of an index in memory, or with all documents in files
+    /// where they are spilled.
+    pub(crate) fn open_with_files(
         &self,
         uri: &str,
         mode: Mode,
         is_quiet: bool,
-        spool: Option<&Path>,
+        folder: &Path,
+        spilled: Option<Arc<Spilled>>,
     ) -> anyhow::Result<Engine> {
-        self.open(uri, mode, is_quiet, |options| Options { spool: spool.map(Path::to_owned), ..options })
+        let spool = Some(folder.to_owned());
+        self.open(uri, mode, is_quiet, |options| Options { spool, spilled, ..options })
     }
 
     fn at(&self, mode: Mode) -> Options {

@@ -105,6 +105,20 @@ impl Progress {
         Some(self.n_bytes_read.load(Ordering::Relaxed) as f64 / n_bytes as f64)
     }
 
+    /// Shows a step between two passes, if an update is due, with the share of it that is done.
+    pub(crate) fn show_step(&mut self, step: &str, share: f64) {
+        let percent = (share * 100.0).floor();
+        match &self.view {
+            View::Nothing => {}
+            View::Bar(bar) => bar.set_message(format!("{step}, {percent} %:")),
+            View::Lines if Instant::now() < self.next_line => {}
+            View::Lines => {
+                self.next_line = Instant::now() + LINE_INTERVAL;
+                complain(format_args!("{step}, {percent} %"));
+            }
+        }
+    }
+
     /// Updates the display, if an update is due.
     pub(crate) fn show(&mut self, n_documents: u64) {
         let n_bytes_read = self.n_bytes_read.load(Ordering::Relaxed);

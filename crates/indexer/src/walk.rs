@@ -13,7 +13,7 @@ use anyhow::Context;
 use index::{Cell, Cursor, DocumentId, Index, MAX_BATCH, Segments};
 use simhash::{ROW_KEY_LEN, RowKey};
 
-use crate::sorter::{Sorted, Sorter};
+use runs::{SortedStrings, StringSorter};
 
 /// Memory of the sorter.
 const SORTED_BYTES_MAX: usize = 256 << 20;
@@ -62,7 +62,7 @@ impl<'a> Walk<'a> {
     ) -> anyhow::Result<Self> {
         let failed = || format!("failed to sort in {}", folder.display());
         let part_of = |row: &RowKey| parts.partition_point(|part| part.start() <= row.segment) - 1;
-        let mut sorter = Sorter::new(folder, SORTED_BYTES_MAX);
+        let mut sorter = StringSorter::new(folder, SORTED_BYTES_MAX);
         let mut entry = Vec::new();
         let mut n_read = 0;
         let mut next = Some(Cursor::start());
@@ -113,7 +113,7 @@ impl<'a> Walk<'a> {
 }
 
 impl SortedCells {
-    fn write(mut sorted: Sorted, parts: &[Segments], folder: &Path) -> io::Result<Self> {
+    fn write(mut sorted: SortedStrings, parts: &[Segments], folder: &Path) -> io::Result<Self> {
         let mut file = BufWriter::with_capacity(PAGE_BYTES, tempfile::tempfile_in(folder)?);
         let mut places = vec![0];
         let mut place = 0;

@@ -5,7 +5,7 @@
 //! File names, ids and other data from outside may hold control sequences of a terminal. All output
 //! of a program goes through this crate, so no message has to care: clippy refuses stdout and
 //! stderr elsewhere.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod flags;
 pub mod invocation;
@@ -20,7 +20,7 @@ mod screen;
 pub mod settings;
 
 pub use limits::see_limits;
-pub use memory::{MemoryLimits, MemoryUse};
+pub use memory::{MemoryLimits, MemoryUse, give_memory_back, limit_memory};
 pub use printable::{line, lines};
 pub use say::{complain, error, exit_with, print_to_stderr};
 pub use screen::{LogLines, Screen, stderr, stderr_exact, stdout};

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// Divisor of a limit: a process is near the limit if less than a 16th is left.
 const LEFT_PART: u64 = 16;
@@ -15,6 +16,9 @@ const LEFT_BYTES: u64 = 32 << 20;
 /// Least limit of a control group that counts as none: version 1 writes no limit as a large number
 /// of whole pages.
 const UNLIMITED: u64 = 1 << 60;
+
+/// The limit that the user of this process has asked for.
+static ASKED: OnceLock<u64> = OnceLock::new();
 
 /// The limits on the memory of this process: those of its container and of `ulimit`.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +52,18 @@ impl MemoryLimits {
         let of_container =
             groups.map(|n_bytes| Limit { n_bytes, field: "RssAnon:", name: "the limit of the container" });
         Self(of_container.into_iter().chain(of_shell(&read("/proc/self/limits"))).collect())
+    }
+
+    /// Reads the limits on a process that takes what there is: the one of `--memory-max` or else
+    /// what the machine has free now, and those of [`of_process`](Self::of_process).
+    #[must_use]
+    pub fn of_job() -> Self {
+        let Self(mut limits) = Self::of_process();
+        match ASKED.get() {
+            Some(&n_bytes) => limits.push(Limit { n_bytes, field: "RssAnon:", name: "--memory-max" }),
+            None => limits.extend(of_machine()),
+        }
+        Self(limits)
     }
 
     /// The least limit of any kind.
@@ -120,6 +136,35 @@ impl fmt::Display for MemoryUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} MB of {}", self.n_bytes / 1_000_000, self.limit())
     }
+}
+
+/// Limits the memory of this process, as its user asks for. Only the first call counts.
+pub fn limit_memory(n_bytes: u64) {
+    // A process has one command line.
+    let _ = ASKED.set(n_bytes);
+}
+
+/// Returns what is free to the system. The allocator keeps freed memory for later calls, in which a
+/// limit counts it.
+pub fn give_memory_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    #[expect(unsafe_code, reason = "only glibc can give back what its heaps hold")]
+    // SAFETY: the call takes a number of bytes to keep, and locks each heap while it works there.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
+/// The memory of this process and what else the machine has free.
+fn of_machine() -> Option<Limit> {
+    let bytes_of = |path: &str, field: &str| {
+        let text = fs::read_to_string(path).ok()?;
+        let kib = text.lines().find_map(|line| line.strip_prefix(field))?;
+        let kib: u64 = kib.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kib << 10)
+    };
+    let n_bytes = bytes_of("/proc/meminfo", "MemAvailable:")? + bytes_of("/proc/self/status", "RssAnon:")?;
+    Some(Limit { n_bytes, field: "RssAnon:", name: "what this machine has free" })
 }
 
 /// Returns the least limit of the control groups in `groups`, the content of `/proc/self/cgroup`,

@@ -67,7 +67,7 @@ impl Texts for TextsInMemory<'_> {
 
 /// The texts of the documents of a run in their order, in a file that is gone when the run ends.
 ///
-/// Memory: 24 bytes a document, and at most 128 MiB of recently read blocks.
+/// Memory: 20 bytes a document, and at most 128 MiB of recently read blocks.
 pub struct RunTexts {
     spool: Spool,
     keys: RandomState,
@@ -80,7 +80,7 @@ impl RunTexts {
     /// # Errors
     /// Where no file can be made there.
     pub fn create(folder: &Path) -> io::Result<Self> {
-        let spool = Spool::create(folder)?.caching(CACHE_BYTES);
+        let spool = Spool::caching(folder, CACHE_BYTES)?;
         Ok(Self { spool, keys: RandomState::new(), digests: Vec::new() })
     }
 

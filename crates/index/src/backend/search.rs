@@ -13,7 +13,7 @@ use self::candidates::{Asked, Candidates};
 use crate::backend::nearest::Nearest;
 use crate::backend::runs::Live;
 use crate::sketch::Family;
-use crate::{DocumentId, Features, Match, Nearness, Neighbours, Result, Rule, Sketch, Text};
+use crate::{DocumentId, Features, Match, Nearness, Neighbours, Promise, Result, Rule, Sketch, Text};
 
 /// Empty tables of the layout used by this crate.
 pub fn new_tables() -> Box<dyn Tables> {
@@ -142,6 +142,25 @@ pub fn nearest(
         candidates.propose(*tables, queries, rule, counts);
     }
     candidates.bound(queries.len(), rule);
+    let found = candidates.confirm(queries, rule, Asked::Nearest, documents)?;
+    bounded.add(candidates.n_bounded());
+    Ok(found.into_iter().flat_map(|found| found.matches).next())
+}
+
+/// Finds the nearest document by nearness, then id, among those that a store without tables
+/// proposes. The answer is that of [`nearest`] over tables that propose the same documents.
+pub fn nearest_among(
+    proposed: impl IntoIterator<Item = (u64, Promise)>,
+    query: &Sketch,
+    rule: &Rule,
+    documents: &dyn Documents,
+    bounded: &Bounded,
+) -> Result<Option<Match>> {
+    let queries = std::slice::from_ref(query);
+    let mut candidates = Candidates::of_query(proposed);
+    // Simhashes that decide alone need no bound.
+    let candidates_max = rule.candidates_max.filter(|_| by_simhash(queries, rule).is_none());
+    candidates.bound(queries.len(), &Rule { candidates_max, ..*rule });
     let found = candidates.confirm(queries, rule, Asked::Nearest, documents)?;
     bounded.add(candidates.n_bounded());
     Ok(found.into_iter().flat_map(|found| found.matches).next())

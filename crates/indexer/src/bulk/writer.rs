@@ -8,7 +8,7 @@ use store_hbase::{BulkLoad, Standing};
 use super::versions::{Version, Versions, decode};
 use super::{Description, RowFiles, RowsFolder, SORTING};
 use crate::report::Indexed;
-use crate::sorter::Sorter;
+use runs::StringSorter;
 
 /// Documents in one query to the index.
 const BATCH: usize = 2048;
@@ -23,7 +23,7 @@ pub(crate) struct Writer<'a> {
     load: &'a BulkLoad,
     documents: RowFiles,
     n_documents: u64,
-    index_rows: Sorter,
+    index_rows: StringSorter,
     /// The latest row, followed by the id.
     index_row: Vec<u8>,
     batch: Vec<Versions>,
@@ -36,7 +36,7 @@ impl<'a> Writer<'a> {
             load,
             documents: folder.documents(),
             n_documents: 0,
-            index_rows: Sorter::new(folder.path(), n_bytes_max),
+            index_rows: StringSorter::new(folder.path(), n_bytes_max),
             index_row: Vec::new(),
             batch: Vec::with_capacity(BATCH),
             counts: Indexed::default(),

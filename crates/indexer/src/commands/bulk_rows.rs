@@ -19,7 +19,7 @@ use crate::pipeline::{Fingerprinted, Item, Wanted};
 use crate::progress::Console;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
-use crate::sorter::Sorter;
+use runs::StringSorter;
 
 /// Memory for the documents, and for their rows of the index. Both are in use for a while.
 const DOCUMENTS_BYTES_MAX: usize = 256 << 20;
@@ -46,7 +46,7 @@ pub(super) fn run(options: &BulkRowsOptions) -> anyhow::Result<Report> {
     }
     let folder = RowsFolder::create(&options.rows)?;
     let console = (!options.job.work.quiet).then(|| job.console());
-    let sorter = Sorter::new(folder.path(), DOCUMENTS_BYTES_MAX);
+    let sorter = StringSorter::new(folder.path(), DOCUMENTS_BYTES_MAX);
     let mut sink = Rows { load: &load, sorted: Some((folder, sorter)), n_taken: 0, console };
     let report = job.run(Some(&extractor), Wanted::default(), &mut sink)?;
     print_to_stdout(&report)?;
@@ -57,7 +57,7 @@ struct Rows<'a> {
     load: &'a BulkLoad,
     /// Versions of documents, by the rows of their ids and in the order of the input; `None` once
     /// finished.
-    sorted: Option<(RowsFolder, Sorter)>,
+    sorted: Option<(RowsFolder, StringSorter)>,
     n_taken: u64,
     /// The console; `None` for a quiet run.
     console: Option<Console>,

@@ -14,14 +14,18 @@ use minhash::Similarity;
 pub(crate) use self::options::{DedupFlags, DedupOptions};
 use super::say_done;
 use crate::clusters::{Clusters, ClustersFile};
-use crate::dedup::{self, Deduplication, Doubts, Groups, Logs, Results, Rule, Saved, run_best_first};
+use crate::dedup::{
+    self, Deduplication, Doubts, Groups, Logs, Results, Rule, Saved, SpilledRun, run_best_first,
+};
 use crate::job::{Job, JobOptions};
 use crate::journal::{Description, Journal, JournalOptions};
 use crate::keep;
 use crate::kept::KeptOutput;
+use crate::memory::OutOfMemory;
 use crate::output::{DUPLICATES, OUTPUT, REJECTS, folder_of, is_stdout, print_to_stdout};
 use crate::pairs::Pairs;
 use crate::pipeline::Wanted;
+use crate::progress::complain;
 use crate::report::{Counts, Deduplicated, Report};
 use crate::report_file::{self, Findings, Reporting};
 use crate::short_texts;
@@ -39,11 +43,44 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     run_here(options, journal, staged)
 }
 
-/// Runs with local outputs, and uploads those that are staged.
+/// Runs with local outputs, and uploads those that are staged. A run that would pass its memory
+/// begins again with its documents in files, or goes on so if it has a journal.
 fn run_here(
     options: &DedupOptions,
     journal: Option<(&JournalOptions, Description)>,
     staged: &mut Option<Staged>,
+) -> anyhow::Result<Report> {
+    let mut spilling = Spilling::default();
+    loop {
+        let ended = attempt(options, journal.clone(), staged, &mut spilling);
+        match ended.as_ref().err().and_then(|error| error.downcast_ref::<OutOfMemory>()) {
+            Some(stopped) if spilling.is_possible && !spilling.is_wanted => {
+                complain(format_args!(
+                    "memory is near its limit, at {}: the documents go to files, and the input is read twice",
+                    stopped.used
+                ));
+                spilling.is_wanted = true;
+                program::give_memory_back();
+            }
+            _ => return ended,
+        }
+    }
+}
+
+/// The place of the documents of a run without a store.
+#[derive(Default)]
+struct Spilling {
+    /// True if the documents can be in files.
+    is_possible: bool,
+    /// True if they are to be there.
+    is_wanted: bool,
+}
+
+fn attempt(
+    options: &DedupOptions,
+    journal: Option<(&JournalOptions, Description)>,
+    staged: &mut Option<Staged>,
+    spilling: &mut Spilling,
 ) -> anyhow::Result<Report> {
     let outputs = options.flags.output.iter().chain(&options.flags.duplicates);
     let outputs = outputs.chain(&options.flags.clusters).chain(&options.flags.pairs);
@@ -82,8 +119,17 @@ fn run_here(
     let lines = output.as_ref().is_some_and(KeptOutput::takes_lines);
     // An index in memory is always new.
     let is_quiet = options.job.work.quiet || uri == DEFAULT_STORE;
-    let spool = spool_folder(options);
-    let open = |mode| options.store.open_with_spool(uri, mode, is_quiet, Some(&spool));
+    let folder = temporary_folder(options);
+    let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
+    // A report reads texts by their ids, ranks and groups are held in memory.
+    let is_plain = rank_by.is_none() && options.flags.report.is_empty() && !for_people;
+    let expires = options.store.options.retain.is_some();
+    spilling.is_possible = uri == DEFAULT_STORE && is_plain && !expires && job.can_read_twice();
+    spilling.is_wanted |= saved.is_spilled;
+    let is_spilled = spilling.is_wanted && !job.journal().is_some_and(|journal| !journal.is_reading());
+    let mut spilled = is_spilled.then(|| SpilledRun::create(&folder)).transpose()?;
+    let documents = || spilled.as_ref().map(|run| Arc::clone(run.spilled()));
+    let open = |mode| options.store.open_with_files(uri, mode, is_quiet, &folder, documents());
     let engine = match uri {
         DEFAULT_STORE => open(Mode::CreateIfMissing)?,
         _ if spares_index => open(Mode::MustExist)?,
@@ -99,9 +145,9 @@ fn run_here(
     if !is_in_memory {
         job.hold_to(index)?;
     }
-    let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
     let mut kept = Kept::new(options.flags.known_ids).with_recipe(index.recipe());
     let open_logs = |journal: &Journal| match rank_by {
+        _ if is_spilled => Ok(Logs::none()),
         Some(_) => Logs::of_calls(journal, is_in_memory),
         None => Logs::open(journal, &saved, index, is_in_memory, &mut kept),
     };
@@ -115,13 +161,17 @@ fn run_here(
     let pairs = pairs.map(|table| Pairs::new(table, index));
     let counts = index.rule().counter.is_some();
     let reads_texts = counts && (clusters.is_some() || pairs.is_some());
-    let texts = reads_texts.then(|| run_texts(&spool)).transpose()?;
+    let texts = reads_texts.then(|| run_texts(&folder)).transpose()?;
     let is_short = short_texts::matter(index);
     let by = index.insertion_rule();
     // Texts wait only where ranks decide the order.
-    let waiting = (counts && rank_by.is_some()).then(|| run_texts(&spool)).transpose()?;
+    let waiting = (counts && rank_by.is_some()).then(|| run_texts(&folder)).transpose()?;
     // A resumed job finds its own documents in the index.
     let asks_known_ids = !is_in_memory && !goes_on && options.flags.known_ids == KnownIds::Keep;
+    if let Some(run) = &mut spilled {
+        job.survey(engine.extractor(), run)?;
+        kept = kept.of_spilled(run.spilled());
+    }
     let engine = Arc::new(engine);
     let rule =
         Rule { engine: Arc::clone(&engine), dry_run: spares_index, logs, kept, waiting, asks_known_ids };
@@ -149,8 +199,13 @@ fn run_here(
             run_best_first(job, wanted, rule, results, &by, &saved)?
         }
         None => {
-            let mut sink = Deduplication::new(rule, results);
-            (job.run(Some(engine.extractor()), wanted, &mut sink)?, sink.results)
+            let extractor = if is_spilled { None } else { Some(engine.extractor()) };
+            let sink = Deduplication::new(rule, results, saved.n_taken);
+            let mut sink = match spilled {
+                Some(run) => sink.of_spilled(run)?,
+                None => sink,
+            };
+            (job.run(extractor, wanted, &mut sink)?, sink.results)
         }
     };
     if let Some(findings) = &results.findings {
@@ -186,14 +241,14 @@ fn see_outputs(options: &DedupOptions, job: &Job, staged: Option<Staged>) -> any
     staged.filter(|_| !is_uploaded).map_or(Ok(()), Staged::finish)
 }
 
-/// The folder for texts: `--spool`, or else the folder of the output, which has room for the kept
-/// texts.
-fn spool_folder(options: &DedupOptions) -> PathBuf {
+/// The folder for temporary files: `--temp`, or else the folder of the output, which has room for
+/// the kept texts.
+fn temporary_folder(options: &DedupOptions) -> PathBuf {
     let beside_output = || {
         let output = options.flags.output.as_deref().filter(|path| !is_stdout(path))?;
         Some(folder_of(output).to_owned())
     };
-    options.flags.spool.clone().or_else(beside_output).unwrap_or_else(std::env::temp_dir)
+    options.flags.temp.clone().or_else(beside_output).unwrap_or_else(std::env::temp_dir)
 }
 
 /// A file for the texts of this run's documents.

@@ -12,7 +12,7 @@ use std::vec::IntoIter;
 use anyhow::{Context, bail, ensure};
 use corpus::{Rank, RankBy};
 use engine::Engine;
-use engine::clusters::Texts;
+use engine::clusters::{RunTexts, Texts};
 use engine::dedup::{Verdict, batch_len};
 use index::WriteMark;
 use serde_json::Value;
@@ -22,7 +22,7 @@ use super::doubts::Doubts;
 use super::pending::{STORE_BATCH, STORE_BATCH_BYTES};
 use super::results::Results;
 use super::rule::Rule;
-use crate::job::{Job, Sink};
+use crate::job::{Job, Sink, Survey};
 use crate::journal::Journal;
 use crate::output::Lengths;
 use crate::pipeline::{Fingerprinted, Item, Wanted};
@@ -40,7 +40,10 @@ pub(crate) fn run(
 ) -> anyhow::Result<(Report, Results)> {
     let (mut documents, mut verdicts, mut last_write) = (Vec::new(), Vec::new(), None);
     if job.journal().is_none_or(Journal::is_reading) {
-        documents = job.survey(rule.engine.extractor(), rule.waiting.as_mut())?;
+        let engine = Arc::clone(&rule.engine);
+        let mut survey = Ranking { documents: Vec::new(), texts: rule.waiting.as_mut() };
+        job.survey(engine.extractor(), &mut survey)?;
+        documents = survey.documents;
         let n_unranked = documents.iter().filter(|document| document.rank == Rank::NONE).count();
         // A misspelt field would give all documents the same rank. A part of the documents may lack
         // the field by chance.
@@ -64,6 +67,21 @@ pub(crate) fn run(
     sink.last_write = last_write;
     let report = job.run(None, wanted, &mut sink)?;
     Ok((report, sink.results))
+}
+
+/// The documents in memory, and their texts in a file.
+struct Ranking<'a> {
+    documents: Vec<Fingerprinted>,
+    texts: Option<&'a mut RunTexts>,
+}
+
+impl Survey for Ranking<'_> {
+    fn take(&mut self, mut document: Fingerprinted) -> anyhow::Result<()> {
+        let text = document.features.as_mut().and_then(|features| features.text.take());
+        self.texts.as_mut().map_or(Ok(()), |texts| texts.push(text.as_ref()))?;
+        self.documents.push(document);
+        Ok(())
+    }
 }
 
 /// The verdict of each document, in the order of the input; `None` for an id used by another
@@ -131,7 +149,7 @@ impl BestFirst {
 }
 
 /// The index keeps its new documents, and the next run keeps them again.
-const CHANGED: &str = "the input has changed since the first pass, so no file was written; do it again when nobody writes to it";
+pub(super) const CHANGED: &str = "the input has changed since the first pass, so no file was written; do it again when nobody writes to it";
 
 impl Sink for BestFirst {
     fn take(&mut self, mut item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {

@@ -42,6 +42,12 @@ impl Logs {
         Ok(Self { kept: Some(log), calls })
     }
 
+    /// No logs, for a job whose decisions follow from its input alone: a resumed job makes them
+    /// again.
+    pub(crate) fn none() -> Self {
+        Self { kept: None, calls: None }
+    }
+
     /// Opens the log of calls for a job that decides everything before its first checkpoint. A
     /// resumed job decides all again; the log has all calls and their answers.
     pub(crate) fn of_calls(journal: &Journal, is_in_memory: bool) -> anyhow::Result<Self> {

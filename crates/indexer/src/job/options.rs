@@ -7,6 +7,7 @@ use corpus::{FieldPath, GivenFields, InputOptions};
 use index::Source;
 use serde::Serialize;
 
+use crate::flag_values::bytes;
 use crate::journal::values;
 use crate::output::Replacing;
 use crate::shard::Shard;
@@ -66,6 +67,15 @@ pub(crate) struct WorkOptions {
     /// Threads that fingerprint [default: one for each core]
     #[arg(long, value_name = "N", env = "PIGEONHOLE_THREADS", value_parser = value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
+    /// Take at most this much memory: 1GB, 500MB, 2GiB [default: what the container allows or the
+    /// machine has free]
+    ///
+    /// `dedup` without --store holds what stays in memory. Before that passes the limit, it turns to
+    /// files in the folder of --temp, reads the input twice, and keeps, drops and writes the same.
+    /// Any other run stops in order before it takes more. Pages of files that the system holds in
+    /// free memory do not count.
+    #[arg(long, value_name = "SIZE", value_parser = bytes(), env = "PIGEONHOLE_MEMORY_MAX")]
+    pub(crate) memory_max: Option<u64>,
     /// No progress on stderr, and for `fingerprint` no report
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -83,7 +93,7 @@ impl JobOptions {
             replacing: Replacing::default(),
             keeps_going: false,
             shard: None,
-            work: WorkOptions { threads: None, quiet: true },
+            work: WorkOptions { threads: None, memory_max: None, quiet: true },
         }
     }
 }

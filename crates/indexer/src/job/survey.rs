@@ -6,12 +6,30 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use corpus::{Position, RankBy};
 use engine::Extractor;
-use engine::clusters::RunTexts;
 
 use super::Job;
 use crate::journal::Journal;
 use crate::memory::Watch;
 use crate::pipeline::{Fingerprinted, Pipeline, Wanted};
+use crate::progress::Console;
+
+/// The consumer of the documents of a pass before the run.
+pub(crate) trait Survey {
+    /// Takes the next document, in the order of the input.
+    fn take(&mut self, document: Fingerprinted) -> anyhow::Result<()>;
+
+    /// Looks now and then at what was taken; the share of the input so far is given where it is
+    /// known.
+    fn check(&mut self, _share_read: Option<f64>, _console: &Console) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    /// Does what is to be done between the passes. Hands the name of a step and the share of it
+    /// that is done to `progress`.
+    fn finish(&mut self, _progress: &mut dyn FnMut(&str, f64)) -> anyhow::Result<()> {
+        Ok(())
+    }
+}
 
 impl Job {
     /// Ranks the records. Refuses inputs that cannot be read twice.
@@ -27,13 +45,18 @@ impl Job {
         Ok(self)
     }
 
-    /// Reads and fingerprints all documents, in the order of the input. Skips rejected records,
-    /// because the run itself rejects them. Their texts go to `texts`, in the same order.
+    /// Returns true if the inputs can be read twice.
+    pub(crate) fn can_read_twice(&self) -> bool {
+        self.inputs.again().is_ok()
+    }
+
+    /// Reads and fingerprints all documents, in the order of the input, and hands them to `survey`.
+    /// Skips rejected records, because the run itself rejects them.
     pub(crate) fn survey(
         &mut self,
         extractor: &Extractor,
-        mut texts: Option<&mut RunTexts>,
-    ) -> anyhow::Result<Vec<Fingerprinted>> {
+        survey: &mut impl Survey,
+    ) -> anyhow::Result<()> {
         // Decisions that follow from the survey may be logged before the run.
         self.journal.as_ref().map_or(Ok(()), Journal::begin)?;
         let inputs = self.inputs.again().map_err(|path| anyhow!("failed to read {}", path.display()))?;
@@ -48,7 +71,7 @@ impl Job {
             needs: None,
             shard: self.shard,
         };
-        let (mut documents, memory, mut alike) = (Vec::new(), Watch::new(), self.alike());
+        let (mut n_documents, memory, mut alike) = (0, Watch::new(), self.alike());
         pipeline.run(inputs, Position::default(), |batch| {
             for record in batch.records {
                 let item = match record.item {
@@ -60,15 +83,15 @@ impl Job {
                     }
                 };
                 alike.read();
-                let mut document = item.document;
-                let text = document.features.as_mut().and_then(|features| features.text.take());
-                texts.as_mut().map_or(Ok(()), |texts| texts.push(text.as_ref()))?;
-                documents.push(document);
+                survey.take(item.document)?;
+                n_documents += 1;
             }
-            self.progress.show(documents.len() as u64);
+            self.progress.show(n_documents);
+            survey.check(self.progress.share_read(), &self.progress.console())?;
             Ok(memory.check(self.journal.is_some())?)
         })?;
+        survey.finish(&mut |step, share| self.progress.show_step(step, share))?;
         self.progress.begin_pass("pass 2 of 2: ");
-        Ok(documents)
+        Ok(())
     }
 }

@@ -15,7 +15,7 @@ use corpus::{Identity, Location, NoIdentity};
 /// Version of the description. A higher one refuses journals of older programs.
 const VERSION: u32 = 4;
 
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Description {
     version: u32,
     command: String,
@@ -27,7 +27,7 @@ pub(crate) struct Description {
     index: Option<String>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Input {
     path: String,
     n_bytes: u64,

@@ -294,6 +294,7 @@ impl BuiltArgs {
             key: self.key_file,
             without_texts: false,
             spool: None,
+            spilled: None,
             retain: self.retain,
             clock_ahead_max: self.clock.clock_ahead_max,
             recipe: recipe.recipe(&dictionaries),

@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use minhash::Similarity;
-use simhash::{Distance, Facet};
+use simhash::Facet;
 use tables::{Cost, Tables};
 
 use super::Documents;
 use crate::backend::nearest::Nearest;
 use crate::sketch::Family;
-use crate::{Error, Features, Glance, Match, Nearness, Neighbours, Result, Rule, Sketch};
+use crate::{Error, Features, Glance, Match, Nearness, Neighbours, Promise, Result, Rule, Sketch};
 
 /// A document proposed by a facet of a query.
 #[derive(Clone, Copy)]
@@ -18,8 +18,7 @@ struct Candidate {
     /// The place of the query.
     query: usize,
     number: u64,
-    /// True if a simhash proposes the document, and the number of bits in which the facets differ.
-    promise: (bool, Distance),
+    promise: Promise,
 }
 
 /// The extent of the answer asked for.
@@ -65,12 +64,18 @@ impl Candidates {
                 .unzip();
             let cost = tables.near(&facets, rule.within(family), &mut |hit| {
                 let numbers = hit.numbers.iter().copied().filter(|&number| counts(number));
-                let (query, promise) = (places[hit.query], (family == Family::Simhash, hit.distance));
+                let (query, promise) = (places[hit.query], Promise::new(family, hit.distance));
                 self.proposed.extend(numbers.map(|number| Candidate { query, number, promise }));
             });
             self.cost.n_buckets += cost.n_buckets;
             self.cost.n_candidates += cost.n_candidates;
         }
+    }
+
+    /// The candidates of a single query, proposed elsewhere.
+    pub(super) fn of_query(proposed: impl IntoIterator<Item = (u64, Promise)>) -> Self {
+        let candidate = |(number, promise)| Candidate { query: 0, number, promise };
+        Self { proposed: proposed.into_iter().map(candidate).collect(), ..Self::default() }
     }
 
     /// The number of queries with candidates left out.

@@ -28,7 +28,7 @@ const FREE: [&str; 15] = [
     "keep_going",
     "once",
     "quiet",
-    "spool",
+    "temp",
     "threads",
     // Likewise: a round reads the files that it has taken.
     "watch",
@@ -99,7 +99,7 @@ fn values(flag: &str, arg: &Arg, folder: &Path) -> [String; 2] {
         | "record_bytes_max" | "seed" | "threads" | "top_terms" => ["1", "2"],
         "clusters" | "duplicates" | "files_from" | "id_field" | "journal" | "output" | "pairs"
         | "fingerprint_field" | "rejects" | "results" | "rows" | "signature_field" | "source"
-        | "source_field" | "spool" | "text_field" | "time_field" | "watch" => ["one", "two"],
+        | "source_field" | "temp" | "text_field" | "time_field" | "watch" => ["one", "two"],
         "output_bytes_max" => ["1MB", "1GB"],
         _ => panic!("say two values of --{flag}"),
     };

@@ -102,17 +102,18 @@ pub(crate) struct DedupFlags {
     // Serialized only where not the default, because older journals lack it.
     #[serde(serialize_with = "values::text", skip_serializing_if = "is_usual")]
     pub(crate) known_ids: KnownIds,
-    /// Keep the texts of the documents that stay in a file in this folder, for this run
+    /// Make temporary files in this folder [default: the folder of --output, else that for temporary
+    /// files]
     ///
-    /// Each pair is counted over its texts before a document is dropped. Where the index is in
-    /// memory, the texts of what stays go to a file without a name, compressed to a third or half
-    /// of their bytes; it is gone when the run ends, however it ends. With --keep, --pairs and
-    /// --clusters the texts of all documents do [default: the folder of --output, else that for
-    /// temporary files].
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    /// They have no names, and are gone when the run ends, however it ends. Each pair is counted
+    /// over its texts before a document is dropped: where the index is in memory, the texts of what
+    /// stays go to a file, compressed to a third or half of their bytes. With --keep, --pairs and
+    /// --clusters the texts of all documents do. A run that would pass its memory (--memory-max) has
+    /// all documents in files: of short texts some 600 bytes each.
+    #[arg(long, alias = "spool", value_name = "DIR", help_heading = "Output")]
     // The results do not depend on it.
     #[serde(skip)]
-    pub(crate) spool: Option<PathBuf>,
+    pub(crate) temp: Option<PathBuf>,
     /// Write the documents that stay here; the name says what it is: .parquet, .csv, .tsv, else
     /// JSON Lines [gzip where the name ends in .gz, zstd where in .zst; - for stdout]
     ///
@@ -130,7 +131,7 @@ pub(crate) struct DedupFlags {
     ///
     /// s3://BUCKET/KEY and gs://BUCKET/KEY are taken for all outputs, with the environment of
     /// inputs there. They are uploaded at the end of the run and appear when all of them is there;
-    /// the disk holds them meanwhile, in the folder of --journal, --spool or for temporary files.
+    /// the disk holds them meanwhile, in the folder of --journal, --temp or for temporary files.
     #[arg(long, value_name = "KEPT", value_parser = path_for(Role::Kept), help_heading = "Output")]
     #[serde(serialize_with = "values::path")]
     pub(crate) output: Option<PathBuf>,
@@ -271,7 +272,7 @@ impl DedupOptions {
         let lists = [&mut flags.duplicates, &mut flags.clusters, &mut flags.pairs];
         let outputs = reports.chain(lists.into_iter().flatten());
         let outputs = outputs.chain(&mut job.rejects).chain(&mut flags.output).collect();
-        let temporary = self.flags.spool.clone().unwrap_or_else(std::env::temp_dir);
+        let temporary = self.flags.temp.clone().unwrap_or_else(std::env::temp_dir);
         let place = match &self.journal {
             Some(journal) => Place::Journal(&journal.folder),
             None => Place::Temporary(&temporary),

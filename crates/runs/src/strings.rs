@@ -12,8 +12,8 @@ const FAN_IN: usize = 64;
 
 const BUFFER_BYTES: usize = 128 << 10;
 
-/// Takes byte strings and returns all of them in their order, with repetitions.
-pub(crate) struct Sorter {
+/// Takes byte strings, and returns all of them in their order, with repetitions.
+pub struct StringSorter {
     folder: PathBuf,
     n_bytes_max: usize,
     items: Items,
@@ -23,21 +23,26 @@ pub(crate) struct Sorter {
 }
 
 /// All strings, ascending.
-pub(crate) struct Sorted {
+pub struct SortedStrings {
     sources: BinaryHeap<Source>,
     /// True once the first source's item was returned.
     is_taken: bool,
 }
 
-impl Sorter {
+impl StringSorter {
     /// A sorter with its files in `folder`, which vanish with the process. Memory is bounded by
     /// `n_bytes_max`, and by [`FAN_IN`] buffers for each level.
-    pub(crate) fn new(folder: &Path, n_bytes_max: usize) -> Self {
+    #[must_use]
+    pub fn new(folder: &Path, n_bytes_max: usize) -> Self {
         let n_bytes_max = n_bytes_max.min(u32::MAX as usize);
         Self { folder: folder.to_owned(), n_bytes_max, items: Items::default(), levels: Vec::new() }
     }
 
-    pub(crate) fn push(&mut self, item: &[u8]) -> io::Result<()> {
+    /// Takes a byte string.
+    ///
+    /// # Errors
+    /// A failed write.
+    pub fn push(&mut self, item: &[u8]) -> io::Result<()> {
         if self.items.n_bytes_with(item) > self.n_bytes_max && !self.items.entries.is_empty() {
             let items = std::mem::take(&mut self.items);
             self.spill(items.into_source())?;
@@ -46,17 +51,21 @@ impl Sorter {
         Ok(())
     }
 
-    pub(crate) fn finish(self) -> io::Result<Sorted> {
+    /// Ends the taking.
+    ///
+    /// # Errors
+    /// A failed read.
+    pub fn finish(self) -> io::Result<SortedStrings> {
         let mut sources = vec![self.items.into_source()];
         for run in self.levels.into_iter().flatten() {
             sources.push(Source::of_run(run)?);
         }
-        Ok(Sorted::of(sources))
+        Ok(SortedStrings::of(sources))
     }
 
     /// Writes a run, and merges the runs of each level that is full.
     fn spill(&mut self, source: Source) -> io::Result<()> {
-        let mut sorted = Sorted::of(vec![source]);
+        let mut sorted = SortedStrings::of(vec![source]);
         for level in 0.. {
             let run = write_run(&self.folder, &mut sorted)?;
             if self.levels.len() == level {
@@ -67,20 +76,23 @@ impl Sorter {
                 break;
             }
             let runs = self.levels[level].drain(..).map(Source::of_run).collect::<io::Result<_>>()?;
-            sorted = Sorted::of(runs);
+            sorted = SortedStrings::of(runs);
         }
         Ok(())
     }
 }
 
-impl Sorted {
+impl SortedStrings {
     fn of(sources: Vec<Source>) -> Self {
         let sources = sources.into_iter().filter(|source| !source.is_at_end()).collect();
         Self { sources, is_taken: false }
     }
 
     /// The next string, `None` after the last one.
-    pub(crate) fn next(&mut self) -> io::Result<Option<&[u8]>> {
+    ///
+    /// # Errors
+    /// A failed read.
+    pub fn next(&mut self) -> io::Result<Option<&[u8]>> {
         if self.is_taken
             && let Some(mut first) = self.sources.peek_mut()
         {
@@ -95,7 +107,7 @@ impl Sorted {
 }
 
 /// Writes each string after its length into a nameless file.
-fn write_run(folder: &Path, sorted: &mut Sorted) -> io::Result<File> {
+fn write_run(folder: &Path, sorted: &mut SortedStrings) -> io::Result<File> {
     let mut writer = BufWriter::with_capacity(BUFFER_BYTES, tempfile::tempfile_in(folder)?);
     while let Some(item) = sorted.next()? {
         writer.write_all(&(item.len() as u32).to_be_bytes())?;
@@ -222,7 +234,7 @@ mod tests {
 
     fn check(mut items: Vec<Vec<u8>>, n_bytes_max: usize) {
         let folder = tempfile::tempdir().unwrap();
-        let mut sorter = Sorter::new(folder.path(), n_bytes_max);
+        let mut sorter = StringSorter::new(folder.path(), n_bytes_max);
         for item in &items {
             sorter.push(item).unwrap();
         }

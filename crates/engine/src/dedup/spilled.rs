@@ -1,0 +1,335 @@
+//! Deduplication of more documents than memory holds, with the verdicts of an index in memory.
+//!
+//! First all documents are taken: their features and texts go to records in files, and each bucket
+//! of a document becomes a word of its key and the document's number. The words are sorted, and the
+//! documents of one bucket stand side by side ([`proposals`]). Then the documents are decided in
+//! order, each against the kept ones among those that its buckets propose, by the same rule as in
+//! memory.
+//!
+//! Memory: one bit for each document, some bytes for each block of records, the sorters' share, and
+//! what [`proposals`] says of crowds.
+
+mod documents;
+mod proposals;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use index::backend::search::{self, Bounded};
+use index::{
+    Cursor, Document, DocumentId, Error, ErrorKind, Features, Insertion, Metadata, Neighbours, Page, Result,
+    Rule, Selection, Sketch, SketchKind, Status, Store, StoredDocument, Text,
+};
+use runs::WordSorter;
+
+use self::documents::Documents;
+use self::proposals::{Keys, Proposals};
+use super::hash;
+
+/// The parts by which hashes of ids are sorted.
+const ID_PARTS: usize = 16;
+
+/// A document that was taken, for the second look at it.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// The id.
+    pub id: DocumentId,
+    /// The bytes of its text, as the caller gave them.
+    pub n_text_bytes: u64,
+    /// The features, with the text where it was given.
+    pub features: Option<Features>,
+}
+
+/// The documents of a run in files, and the proposals for each. A [`SpilledStore`] is the index
+/// over them.
+pub struct Spilled {
+    folder: PathBuf,
+    n_bytes_max: usize,
+    state: Mutex<State>,
+}
+
+struct State {
+    metadata: Option<Metadata>,
+    documents: Documents,
+    phase: Phase,
+    bounded: Bounded,
+}
+
+enum Phase {
+    Taking { keys: Keys, ids: WordSorter },
+    Deciding(Deciding),
+    Failed,
+}
+
+struct Deciding {
+    proposals: Proposals,
+    /// Documents that the run has looked at again and not decided yet, in order.
+    open: VecDeque<(u32, DocumentId)>,
+    /// The number of the kept document of each id that comes again.
+    again: HashMap<DocumentId, u32>,
+    ids_again: HashSet<u64>,
+    n_kept: u64,
+}
+
+impl fmt::Debug for Spilled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Spilled({})", self.folder.display())
+    }
+}
+
+impl Spilled {
+    /// Makes files without documents in a folder. Sorting takes at most `n_bytes_max` of memory.
+    ///
+    /// # Errors
+    /// Where no file can be made there.
+    pub fn create(folder: &Path, n_bytes_max: usize) -> io::Result<Arc<Self>> {
+        let state = State {
+            metadata: None,
+            documents: Documents::create(folder, n_bytes_max / 4)?,
+            phase: Phase::Taking { keys: Keys::new(folder), ids: WordSorter::new(folder, ID_PARTS) },
+            bounded: Bounded::default(),
+        };
+        Ok(Arc::new(Self { folder: folder.to_owned(), n_bytes_max, state: Mutex::new(state) }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failed(&self, error: io::Error) -> Error {
+        let folder = self.folder.display();
+        let message = format!("failed to keep the documents of this run in {folder}; name a folder with room");
+        let kind = match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::StorageFull,
+            _ => ErrorKind::Internal,
+        };
+        Error::new(kind, message).caused_by(error)
+    }
+
+    /// Takes the next document of the run.
+    ///
+    /// # Errors
+    /// `NotFound` before the index is opened, a failed write, and `Internal` once the taking has
+    /// ended.
+    pub fn take(&self, id: &DocumentId, features: Option<&Features>, n_text_bytes: u64) -> Result<()> {
+        let mut state = self.state();
+        let State { metadata, documents, phase, .. } = &mut *state;
+        let metadata = metadata.as_ref().ok_or_else(|| Error::new(ErrorKind::NotFound, "no index is open"))?;
+        let Phase::Taking { keys, ids } = phase else { return Err(out_of_order()) };
+        let mut push = || {
+            let number = documents.push(id, features, n_text_bytes)?;
+            let id = hash(id).get();
+            ids.push((id >> (u64::BITS - ID_PARTS.ilog2())) as usize, id)?;
+            features.map_or(Ok(()), |features| {
+                let features = Features { text: None, ..features.clone() };
+                keys.push(number, &metadata.kind.sketch(features))
+            })
+        };
+        push().map_err(|error| self.failed(error))
+    }
+
+    /// The bytes of all files so far.
+    #[must_use]
+    pub fn n_bytes(&self) -> u64 {
+        let state = self.state();
+        let words = match &state.phase {
+            Phase::Taking { keys, ids } => keys.n_bytes() + ids.len() * size_of::<u64>() as u64,
+            Phase::Deciding(_) | Phase::Failed => 0,
+        };
+        state.documents.n_bytes() + words
+    }
+
+    /// Ends the taking, and finds the proposals for each document. Hands the share of the work done
+    /// to `progress` now and then.
+    ///
+    /// # Errors
+    /// A failed read or write, and `Internal` at a second call.
+    pub fn propose(&self, progress: &mut dyn FnMut(f64)) -> Result<()> {
+        let mut state = self.state();
+        let Phase::Taking { keys, ids } = std::mem::replace(&mut state.phase, Phase::Failed) else {
+            return Err(out_of_order());
+        };
+        let n_documents = state.documents.len();
+        let propose = || {
+            let ids_again = repeated(ids, self.n_bytes_max / 2)?;
+            let share = self.n_bytes_max / 2;
+            let proposals = keys.propose(&self.folder, n_documents, share, progress)?;
+            io::Result::Ok((ids_again, proposals))
+        };
+        let (ids_again, proposals) = propose().map_err(|error| self.failed(error))?;
+        let (open, again) = (VecDeque::new(), HashMap::new());
+        state.phase = Phase::Deciding(Deciding { proposals, open, again, ids_again, n_kept: 0 });
+        Ok(())
+    }
+
+    /// Hashes of the ids that come more than once. Only documents of these can meet their own ids.
+    #[must_use]
+    pub fn ids_again(&self) -> HashSet<u64> {
+        match &self.state().phase {
+            Phase::Deciding(deciding) => deciding.ids_again.clone(),
+            Phase::Taking { .. } | Phase::Failed => HashSet::new(),
+        }
+    }
+
+    /// The number of documents.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.state().documents.len()
+    }
+
+    /// Returns true if no document was taken.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns a document for its decision; `None` beyond the last one. Documents come in order,
+    /// each once.
+    ///
+    /// # Errors
+    /// A failed read, and `Internal` before [`propose`](Self::propose).
+    pub fn next(&self, number: u32) -> Result<Option<Taken>> {
+        let mut state = self.state();
+        let State { documents, phase, .. } = &mut *state;
+        let Phase::Deciding(deciding) = phase else { return Err(out_of_order()) };
+        let taken = documents.taken(number).map_err(|error| self.failed(error))?;
+        if let Some(Taken { id, features: Some(_), .. }) = &taken {
+            deciding.open.push_back((number, id.clone()));
+        }
+        Ok(taken)
+    }
+}
+
+fn out_of_order() -> Error {
+    Error::new(ErrorKind::Internal, "the documents of a spilled run are taken first, and decided then")
+}
+
+/// The values that come more than once.
+fn repeated(words: WordSorter, n_bytes_max: usize) -> io::Result<HashSet<u64>> {
+    let (mut sorted, mut again, mut last) = (words.finish(n_bytes_max), HashSet::new(), None);
+    while let Some(word) = sorted.next()? {
+        if last.replace(word) == Some(word) {
+            again.insert(word);
+        }
+    }
+    Ok(again)
+}
+
+/// The index over the documents of a spilled run: of the calls of [`Store`] those that a
+/// deduplication makes. Documents come in the order in which they were
+/// [looked at again](Spilled::next).
+pub(crate) struct SpilledStore(Arc<Spilled>);
+
+impl SpilledStore {
+    pub(crate) fn new(spilled: Arc<Spilled>) -> Self {
+        Self(spilled)
+    }
+}
+
+fn unsupported() -> Error {
+    Error::new(ErrorKind::Internal, "a spilled run has no such call")
+}
+
+impl Deciding {
+    /// The number of a document that was looked at again. Documents before it were decided
+    /// without this index.
+    fn number_of(&mut self, id: &DocumentId) -> Result<u32> {
+        while let Some((number, open)) = self.open.pop_front() {
+            if open == *id {
+                return Ok(number);
+            }
+        }
+        Err(out_of_order())
+    }
+
+    fn insert_if_new(
+        &mut self,
+        document: &Document,
+        rule: &Rule,
+        kind: &SketchKind,
+        documents: &Documents,
+        bounded: &Bounded,
+    ) -> Result<Insertion> {
+        let number = self.number_of(&document.id)?;
+        let proposed = self.proposals.of(number, &document.sketch, rule, kind, documents)?;
+        let nearest = search::nearest_among(proposed, &document.sketch, rule, documents, bounded)?;
+        if let Some(nearest) = nearest {
+            return Ok(Insertion::Duplicate(nearest));
+        }
+        self.proposals.keep(number);
+        self.n_kept += 1;
+        if self.ids_again.contains(&hash(&document.id).get()) {
+            self.again.insert(document.id.clone(), number);
+        }
+        Ok(Insertion::Inserted)
+    }
+}
+
+impl Store for SpilledStore {
+    fn metadata(&self) -> Result<Option<Metadata>> {
+        Ok(self.0.state().metadata.clone())
+    }
+
+    fn create(&self, metadata: &Metadata) -> Result<Metadata> {
+        Ok(self.0.state().metadata.get_or_insert_with(|| metadata.clone()).clone())
+    }
+
+    fn prepare(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn insert(&self, _: &[Document]) -> Result<Vec<Insertion>> {
+        Err(unsupported())
+    }
+
+    fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
+        let mut state = self.0.state();
+        let State { metadata, documents: taken, phase, bounded } = &mut *state;
+        let (Some(metadata), Phase::Deciding(deciding)) = (metadata, phase) else { return Err(out_of_order()) };
+        let insert =
+            |document| deciding.insert_if_new(document, rule, &metadata.kind, taken, bounded);
+        documents.iter().map(insert).collect()
+    }
+
+    fn remove_if(&self, _: &[DocumentId], _: &Selection) -> Result<Vec<bool>> {
+        Err(unsupported())
+    }
+
+    /// The kept documents of ids that come again are not read: nothing asks for them.
+    fn get(&self, _: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
+        Err(unsupported())
+    }
+
+    fn texts(&self, ids: &[DocumentId]) -> Result<Vec<Option<Text>>> {
+        let state = self.0.state();
+        let Phase::Deciding(deciding) = &state.phase else { return Err(out_of_order()) };
+        let text = |id| {
+            let Some(&number) = deciding.again.get(id) else { return Ok(None) };
+            search::Documents::text(&state.documents, number.into())
+        };
+        ids.iter().map(text).collect()
+    }
+
+    fn near(&self, _: &[Sketch], _: &Rule, _: usize) -> Result<Vec<Neighbours>> {
+        Err(unsupported())
+    }
+
+    fn scan(&self, _: Cursor, _: usize) -> Result<Page> {
+        Err(unsupported())
+    }
+
+    fn status(&self) -> Result<Status> {
+        let state = self.0.state();
+        let n_documents = match &state.phase {
+            Phase::Deciding(deciding) => deciding.n_kept,
+            Phase::Taking { .. } | Phase::Failed => 0,
+        };
+        Ok(Status { n_documents: Some(n_documents), n_bounded: Some(state.bounded.get()), ..Status::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! The documents of a spilled run, by number.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::Path;
+
+use index::backend::search;
+use index::{DocumentId, Error, Features, Result, Text};
+use minhash::Signature;
+use runs::{Packing, Records};
+use simhash::Fingerprint;
+
+use super::Taken;
+
+const HAS_FEATURES: u8 = 1;
+const HAS_SIMHASH: u8 = 2;
+const HAS_SIGNATURE: u8 = 4;
+
+/// Documents in records. A record has flags, the bytes of the text, the simhash, the length and the
+/// bytes of the signature where there are such, and the id. The text has a record of its own.
+pub(super) struct Documents {
+    features: Records,
+    texts: Records,
+}
+
+/// A record in parts.
+struct Record<'a> {
+    n_text_bytes: u64,
+    has_features: bool,
+    simhash: Option<u64>,
+    signature: Option<&'a [u8]>,
+    id: &'a str,
+}
+
+fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "a record of a document is not what was written")
+}
+
+impl<'a> Record<'a> {
+    fn decode(bytes: &'a [u8]) -> Option<Self> {
+        let (&flags, rest) = bytes.split_first()?;
+        let (n_text_bytes, mut rest) = rest.split_first_chunk()?;
+        let (mut simhash, mut signature) = (None, None);
+        if flags & HAS_SIMHASH != 0 {
+            let (bits, after) = rest.split_first_chunk()?;
+            (simhash, rest) = (Some(u64::from_le_bytes(*bits)), after);
+        }
+        if flags & HAS_SIGNATURE != 0 {
+            let (len, after) = rest.split_first_chunk()?;
+            let (bytes, after) = after.split_at_checked(u32::from_le_bytes(*len) as usize)?;
+            (signature, rest) = (Some(bytes), after);
+        }
+        let (has_features, id) = (flags & HAS_FEATURES != 0, str::from_utf8(rest).ok()?);
+        Some(Self { n_text_bytes: u64::from_le_bytes(*n_text_bytes), has_features, simhash, signature, id })
+    }
+
+    /// The features without the text.
+    fn features(&self) -> Option<Features> {
+        let signature = self.signature.map(Signature::decode).transpose().ok()?;
+        Some(Features { simhash: self.simhash.map(Fingerprint), signature, text: None })
+    }
+
+    fn id(&self) -> Option<DocumentId> {
+        DocumentId::new(self.id).ok()
+    }
+}
+
+impl Documents {
+    /// Makes files without documents, with `n_cached_bytes` for what was read recently.
+    pub(super) fn create(folder: &Path, n_cached_bytes: usize) -> io::Result<Self> {
+        Ok(Self {
+            features: Records::create(folder, Packing::Plain, n_cached_bytes / 2)?,
+            texts: Records::create(folder, Packing::Zstandard, n_cached_bytes / 2)?,
+        })
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        self.features.len()
+    }
+
+    pub(super) fn n_bytes(&self) -> u64 {
+        self.features.n_bytes() + self.texts.n_bytes()
+    }
+
+    /// Takes the next document. Returns its number.
+    pub(super) fn push(
+        &mut self,
+        id: &DocumentId,
+        features: Option<&Features>,
+        n_text_bytes: u64,
+    ) -> io::Result<u32> {
+        let text = features.and_then(|features| features.text.as_ref());
+        match text {
+            Some(text) => self.texts.push(&[&[text.is_reduced().into()], text.as_bytes()])?,
+            None => self.texts.push(&[])?,
+        };
+        let simhash = features.and_then(|features| features.simhash).map(|simhash| simhash.0.to_le_bytes());
+        let signature = features.and_then(|features| features.signature.as_ref()).map(Signature::as_bytes);
+        let len = signature.map(|signature| (signature.len() as u32).to_le_bytes());
+        let flags = [
+            (features.is_some(), HAS_FEATURES),
+            (simhash.is_some(), HAS_SIMHASH),
+            (signature.is_some(), HAS_SIGNATURE),
+        ];
+        let flags = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).sum();
+        let optional = |bytes: Option<&'_ [u8]>| bytes.unwrap_or(&[]).to_vec();
+        let (simhash, len) = (optional(simhash.as_ref().map(|b| &b[..])), optional(len.as_ref().map(|b| &b[..])));
+        self.features.push(&[
+            &[flags],
+            &n_text_bytes.to_le_bytes(),
+            &simhash,
+            &len,
+            signature.unwrap_or(&[]),
+            id.as_str().as_bytes(),
+        ])
+    }
+
+    fn read<T>(&self, number: u32, take: impl FnOnce(&Record<'_>) -> Option<T>) -> io::Result<T> {
+        let read = self.features.get(number, |bytes| Record::decode(bytes).as_ref().and_then(take))?;
+        read.flatten().ok_or_else(damaged)
+    }
+
+    /// The document of a number; `None` beyond the last one.
+    pub(super) fn taken(&self, number: u32) -> io::Result<Option<Taken>> {
+        if number >= self.len() {
+            return Ok(None);
+        }
+        let mut taken = self.read(number, |record| {
+            let features = if record.has_features { Some(record.features()?) } else { None };
+            Some(Taken { id: record.id()?, n_text_bytes: record.n_text_bytes, features })
+        })?;
+        if let Some(features) = &mut taken.features {
+            features.text = self.text_of(number)?;
+        }
+        Ok(Some(taken))
+    }
+
+    fn text_of(&self, number: u32) -> io::Result<Option<Text>> {
+        let text = |bytes: &[u8]| {
+            let Some((&form, bytes)) = bytes.split_first() else { return Ok(None) };
+            let text = str::from_utf8(bytes).map_err(|_| damaged())?;
+            Ok(Some(if form == 0 { text.into() } else { Text::reduced(text) }))
+        };
+        self.texts.get(number, text)?.ok_or_else(damaged)?
+    }
+}
+
+fn failed(error: io::Error) -> Error {
+    Error::corrupt("failed to read a document of this run back from its file").caused_by(error)
+}
+
+fn number(number: u64) -> Result<u32> {
+    u32::try_from(number).map_err(|_| failed(damaged()))
+}
+
+impl search::Documents for Documents {
+    fn id(&self, of: u64) -> Result<DocumentId> {
+        self.read(number(of)?, |record| record.id()).map_err(failed)
+    }
+
+    fn features(&self, of: u64) -> Result<Cow<'_, Features>> {
+        self.read(number(of)?, |record| record.features()).map(Cow::Owned).map_err(failed)
+    }
+
+    fn text(&self, of: u64) -> Result<Option<Text>> {
+        self.text_of(number(of)?).map_err(failed)
+    }
+}

@@ -1,0 +1,16 @@
+//! Sorting and keeping more than memory holds, in files without names: the system frees them when
+//! the process ends, however it ends. The crate knows bytes and words only.
+#![forbid(unsafe_code)]
+
+mod records;
+mod strings;
+mod words;
+
+pub use records::{Packing, Records};
+pub use strings::{SortedStrings, StringSorter};
+pub use words::{SortedWords, WordSorter};
+
+/// Runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,292 @@
+//! Sorts more 64-bit words than memory holds, part by part.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+/// Words of a part that wait in memory for a write.
+const BUFFER_WORDS: usize = 4 << 10;
+
+/// Bytes of the buffer of a run while runs are merged.
+const RUN_BUFFER_BYTES: usize = 64 << 10;
+
+const WORD_BYTES: usize = size_of::<u64>();
+
+/// Takes 64-bit words in parts that the caller chooses, and returns each part in ascending order,
+/// with repetitions. Each part is a file.
+///
+/// Memory: 32 KiB for each part while words are taken, and the bound of
+/// [`finish`](Self::finish) afterwards.
+pub struct WordSorter {
+    folder: PathBuf,
+    parts: Vec<Option<Part>>,
+    n_words: u64,
+}
+
+struct Part {
+    file: File,
+    waiting: Vec<u64>,
+    n_words: u64,
+}
+
+impl WordSorter {
+    /// A sorter with its files in `folder`, and at most `n_parts` parts.
+    #[must_use]
+    pub fn new(folder: &Path, n_parts: usize) -> Self {
+        let parts = (0..n_parts).map(|_| None).collect();
+        Self { folder: folder.to_owned(), parts, n_words: 0 }
+    }
+
+    /// The number of words taken so far.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.n_words
+    }
+
+    /// Returns true before the first word.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.n_words == 0
+    }
+
+    /// Takes a word. Panics where `part` is not below the number of parts.
+    ///
+    /// # Errors
+    /// A failed write.
+    pub fn push(&mut self, part: usize, word: u64) -> io::Result<()> {
+        let part = match &mut self.parts[part] {
+            Some(part) => part,
+            none => none.insert(Part {
+                file: tempfile::tempfile_in(&self.folder)?,
+                waiting: Vec::with_capacity(BUFFER_WORDS),
+                n_words: 0,
+            }),
+        };
+        part.waiting.push(word);
+        part.n_words += 1;
+        self.n_words += 1;
+        if part.waiting.len() == BUFFER_WORDS {
+            write_words(&mut part.file, &part.waiting)?;
+            part.waiting.clear();
+        }
+        Ok(())
+    }
+
+    /// Ends the taking. The parts are sorted when their turn comes, in at most `n_bytes_max` bytes
+    /// of memory and a buffer for each run of a part that is larger.
+    #[must_use]
+    pub fn finish(self, n_bytes_max: usize) -> SortedWords {
+        let (parts, n_words_max) = (self.parts.into_iter().enumerate(), (n_bytes_max / WORD_BYTES).max(1));
+        SortedWords { folder: self.folder, parts, n_words_max, part: 0, current: Sorted::none() }
+    }
+}
+
+/// The words of all parts: part after part, and ascending in each.
+pub struct SortedWords {
+    folder: PathBuf,
+    parts: std::iter::Enumerate<std::vec::IntoIter<Option<Part>>>,
+    n_words_max: usize,
+    part: usize,
+    current: Sorted,
+}
+
+/// The rest of a part.
+enum Sorted {
+    InMemory { words: Vec<u64>, next: usize },
+    Runs { runs: Vec<BufReader<File>>, heads: BinaryHeap<Reverse<(u64, usize)>> },
+}
+
+impl SortedWords {
+    /// The next word, `None` after the last one of the last part.
+    ///
+    /// # Errors
+    /// A failed read or write.
+    #[inline]
+    pub fn next(&mut self) -> io::Result<Option<u64>> {
+        loop {
+            if let Some(word) = self.current.next()? {
+                return Ok(Some(word));
+            }
+            if !self.next_part()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The next word, without taking it.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    #[inline]
+    pub fn peek(&mut self) -> io::Result<Option<u64>> {
+        loop {
+            if let Some(word) = self.current.peek() {
+                return Ok(Some(word));
+            }
+            if !self.next_part()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The part of the word that was taken or looked at last.
+    #[inline]
+    #[must_use]
+    pub fn part(&self) -> usize {
+        self.part
+    }
+
+    /// Sorts the next part. Returns false if there is none.
+    fn next_part(&mut self) -> io::Result<bool> {
+        // The file of the part before is freed first.
+        self.current = Sorted::none();
+        let some = self.parts.find_map(|(number, part)| Some((number, part?)));
+        let Some((number, part)) = some else { return Ok(false) };
+        self.part = number;
+        self.current = part.sorted(&self.folder, self.n_words_max)?;
+        Ok(true)
+    }
+}
+
+impl Part {
+    fn sorted(self, folder: &Path, n_words_max: usize) -> io::Result<Sorted> {
+        let Self { mut file, waiting, n_words } = self;
+        let mut n_in_file = n_words - waiting.len() as u64;
+        file.rewind()?;
+        if n_words <= n_words_max as u64 {
+            let mut words = Vec::with_capacity(n_words as usize);
+            read_words(&mut file, n_in_file as usize, &mut words)?;
+            words.extend(waiting);
+            words.sort_unstable();
+            return Ok(Sorted::InMemory { words, next: 0 });
+        }
+        let (mut runs, mut words) = (Vec::new(), waiting);
+        while n_in_file > 0 || !words.is_empty() {
+            let n = n_in_file.min(n_words_max as u64);
+            read_words(&mut file, n as usize, &mut words)?;
+            n_in_file -= n;
+            words.sort_unstable();
+            let mut run = tempfile::tempfile_in(folder)?;
+            write_words(&mut run, &words)?;
+            words.clear();
+            run.rewind()?;
+            runs.push(BufReader::with_capacity(RUN_BUFFER_BYTES, run));
+        }
+        drop(words);
+        let mut heads = BinaryHeap::new();
+        for (n, run) in runs.iter_mut().enumerate() {
+            heads.extend(read_word(run)?.map(|word| Reverse((word, n))));
+        }
+        Ok(Sorted::Runs { runs, heads })
+    }
+}
+
+impl Sorted {
+    fn none() -> Self {
+        Self::InMemory { words: Vec::new(), next: 0 }
+    }
+
+    #[inline]
+    fn peek(&self) -> Option<u64> {
+        match self {
+            Self::InMemory { words, next } => words.get(*next).copied(),
+            Self::Runs { heads, .. } => heads.peek().map(|&Reverse((word, _))| word),
+        }
+    }
+
+    #[inline]
+    fn next(&mut self) -> io::Result<Option<u64>> {
+        match self {
+            Self::InMemory { words, next } => {
+                let word = words.get(*next).copied();
+                *next += usize::from(word.is_some());
+                Ok(word)
+            }
+            Self::Runs { runs, heads } => {
+                let Some(mut head) = heads.peek_mut() else { return Ok(None) };
+                let Reverse((word, run)) = *head;
+                match read_word(&mut runs[run])? {
+                    Some(next) => *head = Reverse((next, run)),
+                    None => drop(std::collections::binary_heap::PeekMut::pop(head)),
+                }
+                Ok(Some(word))
+            }
+        }
+    }
+}
+
+fn write_words(file: &mut File, words: &[u64]) -> io::Result<()> {
+    let mut bytes = Vec::with_capacity(BUFFER_WORDS * WORD_BYTES);
+    for words in words.chunks(BUFFER_WORDS) {
+        bytes.clear();
+        words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+        file.write_all(&bytes)?;
+    }
+    Ok(())
+}
+
+/// Reads `n` words to the end of `words`.
+fn read_words(file: &mut File, n: usize, words: &mut Vec<u64>) -> io::Result<()> {
+    let mut bytes = vec![0; n.min(BUFFER_WORDS * 16) * WORD_BYTES];
+    let mut rest = n;
+    while rest > 0 {
+        let bytes = &mut bytes[..rest.min(BUFFER_WORDS * 16) * WORD_BYTES];
+        file.read_exact(bytes)?;
+        let (chunks, _) = bytes.as_chunks::<WORD_BYTES>();
+        words.extend(chunks.iter().map(|&chunk| u64::from_le_bytes(chunk)));
+        rest -= chunks.len();
+    }
+    Ok(())
+}
+
+/// The next word of a run, `None` at its end.
+fn read_word(run: &mut BufReader<File>) -> io::Result<Option<u64>> {
+    let mut bytes = [0; WORD_BYTES];
+    match run.read_exact(&mut bytes) {
+        Ok(()) => Ok(Some(u64::from_le_bytes(bytes))),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// All words of a sorter, with a look at each before it is taken.
+    fn all(mut sorted: SortedWords) -> Vec<(usize, u64)> {
+        let mut words = Vec::new();
+        while let Some(word) = sorted.peek().unwrap() {
+            assert_eq!(sorted.next().unwrap(), Some(word));
+            words.push((sorted.part(), word));
+        }
+        assert_eq!(sorted.next().unwrap(), None);
+        words
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        /// Held against a sort of the standard library, in memory and in runs.
+        #[test]
+        fn each_part_is_sorted(words in proptest::collection::vec((0_usize..3, any::<u64>()), 0..20_000),
+            n_bytes_max in prop::sample::select(vec![0, 40_000, 1 << 20])) {
+            // A run for each word would be thousands of files.
+            let n_bytes_max = if words.len() > 100 { n_bytes_max.max(20_000) } else { n_bytes_max };
+            let folder = tempfile::tempdir().unwrap();
+            let mut sorter = WordSorter::new(folder.path(), 4);
+            let mut expected = words.clone();
+            expected.sort_unstable();
+            for (part, word) in words {
+                sorter.push(part, word).unwrap();
+            }
+            prop_assert_eq!(sorter.len(), expected.len() as u64);
+            prop_assert_eq!(all(sorter.finish(n_bytes_max)), expected);
+            prop_assert_eq!(folder.path().read_dir().unwrap().count(), 0, "no file has a name");
+        }
+    }
+}
