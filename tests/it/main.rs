@@ -38,7 +38,9 @@ mod reports;
 mod resume;
 mod settings;
 mod shards;
+mod spilled;
 mod support;
+
 mod tidy;
 mod tune;
 mod upkeep;

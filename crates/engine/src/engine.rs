@@ -102,7 +102,10 @@ impl Engine {
             let place: StoreUri = uri.parse()?;
             let of_place = place.capabilities().texts;
             let texts_default = if options.without_texts { TextKeeping::None } else { of_place };
-            let options_of_place = OpenOptions { mode, texts_default, ..open_options.clone() };
+            let mut options_of_place = OpenOptions { mode, texts_default, ..open_options.clone() };
+            if !place.capabilities().outlives_process {
+                options_of_place.profile = options.profile_in_memory();
+            }
             // Invalid options are refused before anything is created for them. An existing index
             // may differ from the defaults of a new one.
             if mode == Mode::CreateIfMissing {

@@ -42,6 +42,9 @@ pub struct Options {
     /// The folder for the texts of an index in memory, which go to a compressed file there. `None`
     /// keeps the texts in memory.
     pub spool: Option<PathBuf>,
+    /// True for an index that serves one run whose caller needs no fingerprints. Unless other
+    /// options ask for words, a new index in memory then files by signatures alone.
+    pub is_for_run: bool,
     /// The documents of a run that an index in memory decides from files, instead of holding them.
     pub spilled: Option<Arc<Spilled>>,
     /// Treats documents with different numbers as different documents; a new index does so only for
@@ -75,6 +78,16 @@ impl Options {
     /// [`OpenError::Recipe`].
     pub fn check(&self) -> Result<(), OpenError> {
         Fingerprinter::check(&self.recipe, &self.dictionaries).map_err(OpenError::Recipe)
+    }
+
+    /// The profile of a new index in memory.
+    ///
+    /// A run keeps the same by signatures alone as by both, in less time and memory. Words are
+    /// needed where an option is about them.
+    pub(crate) fn profile_in_memory(&self) -> Option<Profile> {
+        let needs_words = self.scheme.is_some() || self.max_distance.is_some() || !self.insisted.is_empty();
+        let is_verified = self.verify != Some(false);
+        self.profile.or((self.is_for_run && is_verified && !needs_words).then_some(Profile::Minhash))
     }
 
     /// The part of the options that concerns the index.

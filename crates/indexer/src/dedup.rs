@@ -61,6 +61,8 @@ pub(crate) struct Deduplication {
     n_taken: usize,
     /// The documents in files; `None` if they are in memory.
     spilled: Option<SpilledRun>,
+    /// True if documents in memory can go to files.
+    can_spill: bool,
 }
 
 impl Sink for Deduplication {
@@ -97,6 +99,10 @@ impl Sink for Deduplication {
         self.rule.engine.index().mark(true)
     }
 
+    fn has_way_out(&self) -> bool {
+        self.can_spill
+    }
+
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
         self.flush(rejects)?;
         ensure!(self.spilled.as_ref().is_none_or(SpilledRun::is_done), CHANGED);
@@ -106,16 +112,17 @@ impl Sink for Deduplication {
 }
 
 impl Deduplication {
-    /// A deduplication that goes on after the first `n_taken` documents.
-    pub(crate) fn new(rule: Rule, results: Results, n_taken: usize) -> Self {
-        Self { rule, pending: Pending::default(), results, n_taken, spilled: None }
+    /// A deduplication that goes on after the first `n_taken` documents. If it `can_spill`, another
+    /// one with its documents in files takes over near a memory limit.
+    pub(crate) fn new(rule: Rule, results: Results, n_taken: usize, can_spill: bool) -> Self {
+        Self { rule, pending: Pending::default(), results, n_taken, spilled: None, can_spill }
     }
 
     /// The same of documents in files. Those that were taken by an earlier run are decided again.
     pub(crate) fn of_spilled(self, mut spilled: SpilledRun) -> anyhow::Result<Self> {
         let Self { mut rule, .. } = self;
         spilled.decide_again(self.n_taken, &mut rule)?;
-        Ok(Self { rule, spilled: Some(spilled), ..self })
+        Ok(Self { rule, spilled: Some(spilled), can_spill: false, ..self })
     }
 
     /// Decides the pending items, in the order of the input.

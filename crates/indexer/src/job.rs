@@ -68,6 +68,11 @@ pub(crate) trait Sink {
         false
     }
 
+    /// Returns true if a run near its memory limit goes on in another way, and so needs no warning.
+    fn has_way_out(&self) -> bool {
+        false
+    }
+
     /// Moves the files into their places and returns the counts. Called once after the last record,
     /// and with a journal after a checkpoint.
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts>;
@@ -298,7 +303,9 @@ impl Job {
                     sink.rest(&mut rejects)?;
                 }
                 progress.show(so_far.n_read);
-                if let Some(warning) = progress.share_read().and_then(|share| memory.foresee(share)) {
+                if !sink.has_way_out()
+                    && let Some(warning) = progress.share_read().and_then(|share| memory.foresee(share))
+                {
                     progress.console().print(format_args!("{warning}"));
                 }
                 let Err(stopped) = memory.check(journal.is_some()) else { return Ok(()) };

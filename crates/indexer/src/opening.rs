@@ -158,7 +158,7 @@ impl StoreOptions {
         spilled: Option<Arc<Spilled>>,
     ) -> anyhow::Result<Engine> {
         let spool = Some(folder.to_owned());
-        self.open(uri, mode, is_quiet, |options| Options { spool, spilled, ..options })
+        self.open(uri, mode, is_quiet, |options| Options { is_for_run: true, spool, spilled, ..options })
     }
 
     fn at(&self, mode: Mode) -> Options {

@@ -173,6 +173,7 @@ impl Run {
         let is_in_memory = !outlives_process(store);
         let folder: PathBuf = options.spool.take().unwrap_or_else(std::env::temp_dir);
         options.spool = Some(folder.clone());
+        options.is_for_run = true;
         let known_ids: KnownIds = known_ids.parse().map_err(value)?;
         let contained = contained.map(|of| share("contained", of)).transpose()?;
         let engine = open(py, store, &options)?.containing(contained).map_err(|error| of_store(&error))?;

@@ -48,6 +48,7 @@ fn libraries_know_no_arguments() {
     for name in [
         "simhash",
         "minhash",
+        "runs",
         "tables",
         "evaluation",
         "features",

@@ -13,7 +13,7 @@ use serde_json::Value;
 use corpus::{Identity, Location, NoIdentity};
 
 /// Version of the description. A higher one refuses journals of older programs.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Description {

@@ -73,8 +73,9 @@ pub struct BuiltArgs {
     /// in 16 and a few more; full by both. What is found is confirmed by the n-grams in each of
     /// them. classic misses near-duplicates of short texts and of texts with scattered changes;
     /// minhash and full miss next to none. An index keeps the profile that it was made with, so
-    /// this is for a new one [default: full]; for an existing one leave it out. `pigeonhole eval`
-    /// shows what each finds in texts of yours.
+    /// this is for a new one [default: full, and in `dedup` without --store minhash, unless another
+    /// flag is about words or tables]; for an existing one leave it out. `pigeonhole eval` shows
+    /// what each finds in texts of yours.
     #[arg(
         long,
         value_name = "PROFILE",
@@ -294,6 +295,7 @@ impl BuiltArgs {
             key: self.key_file,
             without_texts: false,
             spool: None,
+            is_for_run: false,
             spilled: None,
             retain: self.retain,
             clock_ahead_max: self.clock.clock_ahead_max,

@@ -1,0 +1,101 @@
+//! `dedup` of more than its memory holds: with all documents in files it keeps, drops and writes
+//! the same.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::support::{command, run, until_within};
+
+/// Memory in which the documents of the corpora here do not fit.
+const SMALL: &str = "40MB";
+
+const N: u64 = 40_000;
+
+/// Short documents, which take most memory for their bytes: a fifth are near one before.
+fn short_texts(seed: u64) -> String {
+    let word = |n: u64| format!("w{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44);
+    let line = |n: u64| {
+        let (like, changed) = if n % 5 == 4 { (n * 7919 % n, Some(n % 12)) } else { (n, None) };
+        let words = (0..12).map(|k| if changed == Some(k) { word(n) } else { word(seed + like * 12 + k) });
+        let text = words.collect::<Vec<_>>().join(" ");
+        format!("{{\"id\":\"{n}\",\"text\":\"{text}\"}}\n")
+    };
+    (0..N).map(line).collect()
+}
+
+const SAID: &str = "the documents go to files, and the input is read twice";
+
+/// Runs in memory, then in little memory, and holds the files against each other.
+fn check(corpus: &str, place: &Path, flags: &[&str]) {
+    let at = |name: &str| place.join(name).to_str().unwrap().to_owned();
+    let temporary = at("temporary");
+    fs::create_dir_all(&temporary).unwrap();
+    let outputs = |run: &str| ["kept.jsonl", "dups.jsonl"].map(|name| at(&format!("{run}.{name}")));
+    let args = |[kept, duplicates]: &[String; 2]| {
+        let args = ["dedup", "-q", "--force", "--threads", "1", corpus, "--output", kept, "--duplicates", duplicates];
+        args.iter().chain(flags).map(|&arg| arg.to_owned()).collect::<Vec<_>>()
+    };
+    let [whole, spilled] = ["whole", "spilled"].map(outputs);
+    // Some records are rejected.
+    let report = run("indexer", args(&whole)).expect(1).stdout;
+    let limits = ["--memory-max", SMALL, "--temp", &temporary].map(str::to_owned);
+    let output = run("indexer", args(&spilled).into_iter().chain(limits)).expect(1);
+    assert!(output.stderr.contains(SAID), "{}", output.stderr);
+    for (whole, spilled) in whole.iter().zip(&spilled) {
+        assert!(fs::read(whole).unwrap() == fs::read(spilled).unwrap(), "{spilled} {flags:?}");
+    }
+    let rows = |report: &str| -> Vec<String> {
+        report.lines().filter(|line| !line.starts_with("seconds")).map(str::to_owned).collect()
+    };
+    assert_eq!(rows(&report), rows(&output.stdout));
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "nothing stays");
+}
+
+#[test]
+fn a_run_beyond_its_memory_decides_the_same() {
+    let place = tempfile::tempdir().unwrap();
+    let corpus = place.path().join("corpus.jsonl");
+    let mut texts = short_texts(3);
+    // Ids that come again, with the same text and with another one, and records that are rejected.
+    let again: Vec<String> = texts.lines().step_by(997).map(str::to_owned).collect();
+    for (n, line) in again.iter().enumerate() {
+        let line = if n % 2 == 0 { line.clone() } else { line.replace("\"text\":\"", "\"text\":\"Another text of ") };
+        texts += &format!("{line}\nno record\n");
+    }
+    fs::write(&corpus, texts).unwrap();
+    check(corpus.to_str().unwrap(), place.path(), &["--profile", "minhash"]);
+}
+
+/// A killed job takes all documents again and decides them again, and writes on where it was.
+#[test]
+fn a_job_that_is_killed_beyond_its_memory_goes_on() {
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+    let [corpus, whole, kept, journal, checkpoint] =
+        ["corpus.jsonl", "whole.jsonl", "kept.jsonl", "journal", "journal/checkpoint.json"].map(at);
+    fs::write(&corpus, short_texts(5)).unwrap();
+    let args = ["dedup", "-q", "--threads", "1", "--profile", "minhash", &corpus, "--output"];
+    run("indexer", args.into_iter().chain([&*whole])).expect(0);
+    let limits = ["--journal", &journal, "--checkpoint-records", "1000", "--memory-max", SMALL];
+    let args: Vec<&str> = args.into_iter().chain([&*kept]).chain(limits).collect();
+    let mut killed = command("indexer", &args).spawn().unwrap();
+    until_within(Duration::from_secs(300), || {
+        assert_eq!(killed.try_wait().unwrap(), None, "the run ended before it was killed");
+        let checkpoint = fs::read_to_string(&checkpoint).unwrap_or_default();
+        checkpoint.contains("is_spilled\":true")
+    });
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    run("indexer", &args).expect(0);
+    assert!(fs::read(kept).unwrap() == fs::read(whole).unwrap());
+}
+
+/// Standard input cannot be read twice, so such a run stops in order as before.
+#[test]
+fn what_can_be_read_once_only_stops() {
+    let texts = short_texts(7);
+    let args = ["dedup", "-q", "--profile", "minhash", "--memory-max", SMALL, "-", "--output", "-"];
+    let output = crate::support::run_with_input("indexer", args, texts.as_bytes()).expect(2);
+    assert!(output.stderr.contains("stopped before memory runs out"), "{}", output.stderr);
+}
