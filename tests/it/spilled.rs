@@ -64,7 +64,9 @@ fn a_run_beyond_its_memory_decides_the_same() {
         texts += &format!("{line}\nno record\n");
     }
     fs::write(&corpus, texts).unwrap();
-    check(corpus.to_str().unwrap(), place.path(), &["--profile", "minhash"]);
+    for flags in [&[][..], &["--keep", "longest"]] {
+        check(corpus.to_str().unwrap(), place.path(), flags);
+    }
 }
 
 /// A killed job takes all documents again and decides them again, and writes on where it was.
@@ -75,7 +77,7 @@ fn a_job_that_is_killed_beyond_its_memory_goes_on() {
     let [corpus, whole, kept, journal, checkpoint] =
         ["corpus.jsonl", "whole.jsonl", "kept.jsonl", "journal", "journal/checkpoint.json"].map(at);
     fs::write(&corpus, short_texts(5)).unwrap();
-    let args = ["dedup", "-q", "--threads", "1", "--profile", "minhash", &corpus, "--output"];
+    let args = ["dedup", "-q", "--threads", "1", &corpus, "--output"];
     run("indexer", args.into_iter().chain([&*whole])).expect(0);
     let limits = ["--journal", &journal, "--checkpoint-records", "1000", "--memory-max", SMALL];
     let args: Vec<&str> = args.into_iter().chain([&*kept]).chain(limits).collect();
@@ -95,7 +97,7 @@ fn a_job_that_is_killed_beyond_its_memory_goes_on() {
 #[test]
 fn what_can_be_read_once_only_stops() {
     let texts = short_texts(7);
-    let args = ["dedup", "-q", "--profile", "minhash", "--memory-max", SMALL, "-", "--output", "-"];
+    let args = ["dedup", "-q", "--memory-max", SMALL, "-", "--output", "-"];
     let output = crate::support::run_with_input("indexer", args, texts.as_bytes()).expect(2);
     assert!(output.stderr.contains("stopped before memory runs out"), "{}", output.stderr);
 }

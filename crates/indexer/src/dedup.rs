@@ -5,6 +5,7 @@
 
 mod best_first;
 mod decide;
+mod decided;
 mod doubts;
 mod duplicates;
 mod groups;

@@ -117,7 +117,7 @@ impl SortedCells {
         let mut file = BufWriter::with_capacity(PAGE_BYTES, tempfile::tempfile_in(folder)?);
         let mut places = vec![0];
         let mut place = 0;
-        while let Some(entry) = sorted.next()? {
+        while let Some(entry) = sorted.next_string()? {
             let segment = entry.first_chunk().copied().map(u32::from_be_bytes).unwrap_or_default();
             while parts[places.len() - 1].end().is_some_and(|end| end <= segment) {
                 places.push(place);

@@ -133,7 +133,7 @@ impl Records {
         let n_bytes: usize = parts.iter().map(|part| part.len()).sum();
         let len = u32::try_from(n_bytes).map_err(io::Error::other)?;
         self.n_records = number.checked_add(1).ok_or_else(|| io::Error::other("there are 2^32 records"))?;
-        self.open.extend_from_slice(&len.to_le_bytes());
+        self.open.extend_from_slice(&len.to_be_bytes());
         parts.iter().for_each(|part| self.open.extend_from_slice(part));
         self.n_open += 1;
         let is_short = self.is_short();
@@ -240,7 +240,7 @@ fn nth(bytes: &[u8], n: u32) -> io::Result<&[u8]> {
 /// The first record of a block, and what comes after it.
 fn first(bytes: &[u8]) -> io::Result<(&[u8], &[u8])> {
     let (len, rest) = bytes.split_first_chunk::<LEN_BYTES>().ok_or_else(damaged)?;
-    rest.split_at_checked(u32::from_le_bytes(*len) as usize).ok_or_else(damaged)
+    rest.split_at_checked(u32::from_be_bytes(*len) as usize).ok_or_else(damaged)
 }
 
 impl Open {
@@ -267,7 +267,7 @@ mod tests {
     fn record(n: u32) -> Vec<u8> {
         match n % 5 {
             0 => Vec::new(),
-            1 => n.to_le_bytes().to_vec(),
+            1 => n.to_be_bytes().to_vec(),
             2 => vec![n as u8; 40 * n as usize],
             3 => format!("{n} ferries leave. ").repeat(9).into_bytes(),
             _ => (0..n).map(|byte| (byte * byte + n) as u8).collect(),

@@ -92,7 +92,7 @@ impl SortedStrings {
     ///
     /// # Errors
     /// A failed read.
-    pub fn next(&mut self) -> io::Result<Option<&[u8]>> {
+    pub fn next_string(&mut self) -> io::Result<Option<&[u8]>> {
         if self.is_taken
             && let Some(mut first) = self.sources.peek_mut()
         {
@@ -109,7 +109,7 @@ impl SortedStrings {
 /// Writes each string after its length into a nameless file.
 fn write_run(folder: &Path, sorted: &mut SortedStrings) -> io::Result<File> {
     let mut writer = BufWriter::with_capacity(BUFFER_BYTES, tempfile::tempfile_in(folder)?);
-    while let Some(item) = sorted.next()? {
+    while let Some(item) = sorted.next_string()? {
         writer.write_all(&(item.len() as u32).to_be_bytes())?;
         writer.write_all(item)?;
     }
@@ -241,9 +241,9 @@ mod tests {
         let mut sorted = sorter.finish().unwrap();
         items.sort();
         for item in &items {
-            assert_eq!(sorted.next().unwrap(), Some(&item[..]), "with {n_bytes_max} bytes");
+            assert_eq!(sorted.next_string().unwrap(), Some(&item[..]), "with {n_bytes_max} bytes");
         }
-        assert_eq!(sorted.next().unwrap(), None);
+        assert_eq!(sorted.next_string().unwrap(), None);
         assert_eq!(folder.path().read_dir().unwrap().count(), 0, "no file has a name");
     }
 

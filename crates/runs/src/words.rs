@@ -104,7 +104,7 @@ impl SortedWords {
     /// # Errors
     /// A failed read or write.
     #[inline]
-    pub fn next(&mut self) -> io::Result<Option<u64>> {
+    pub fn next_word(&mut self) -> io::Result<Option<u64>> {
         loop {
             if let Some(word) = self.current.next()? {
                 return Ok(Some(word));
@@ -118,7 +118,7 @@ impl SortedWords {
     /// The next word, without taking it.
     ///
     /// # Errors
-    /// As [`next`](Self::next).
+    /// As [`next_word`](Self::next_word).
     #[inline]
     pub fn peek(&mut self) -> io::Result<Option<u64>> {
         loop {
@@ -221,7 +221,7 @@ fn write_words(file: &mut File, words: &[u64]) -> io::Result<()> {
     let mut bytes = Vec::with_capacity(BUFFER_WORDS * WORD_BYTES);
     for words in words.chunks(BUFFER_WORDS) {
         bytes.clear();
-        words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+        words.iter().for_each(|word| bytes.extend_from_slice(&word.to_be_bytes()));
         file.write_all(&bytes)?;
     }
     Ok(())
@@ -235,7 +235,7 @@ fn read_words(file: &mut File, n: usize, words: &mut Vec<u64>) -> io::Result<()>
         let bytes = &mut bytes[..rest.min(BUFFER_WORDS * 16) * WORD_BYTES];
         file.read_exact(bytes)?;
         let (chunks, _) = bytes.as_chunks::<WORD_BYTES>();
-        words.extend(chunks.iter().map(|&chunk| u64::from_le_bytes(chunk)));
+        words.extend(chunks.iter().map(|&chunk| u64::from_be_bytes(chunk)));
         rest -= chunks.len();
     }
     Ok(())
@@ -245,7 +245,7 @@ fn read_words(file: &mut File, n: usize, words: &mut Vec<u64>) -> io::Result<()>
 fn read_word(run: &mut BufReader<File>) -> io::Result<Option<u64>> {
     let mut bytes = [0; WORD_BYTES];
     match run.read_exact(&mut bytes) {
-        Ok(()) => Ok(Some(u64::from_le_bytes(bytes))),
+        Ok(()) => Ok(Some(u64::from_be_bytes(bytes))),
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
         Err(error) => Err(error),
     }
@@ -261,10 +261,10 @@ mod tests {
     fn all(mut sorted: SortedWords) -> Vec<(usize, u64)> {
         let mut words = Vec::new();
         while let Some(word) = sorted.peek().unwrap() {
-            assert_eq!(sorted.next().unwrap(), Some(word));
+            assert_eq!(sorted.next_word().unwrap(), Some(word));
             words.push((sorted.part(), word));
         }
-        assert_eq!(sorted.next().unwrap(), None);
+        assert_eq!(sorted.next_word().unwrap(), None);
         words
     }
 

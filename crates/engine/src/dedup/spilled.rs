@@ -3,11 +3,11 @@
 //! First all documents are taken: their features and texts go to records in files, and each bucket
 //! of a document becomes a word of its key and the document's number. The words are sorted, and the
 //! documents of one bucket stand side by side ([`proposals`]). Then the documents are decided in
-//! order, each against the kept ones among those that its buckets propose, by the same rule as in
-//! memory.
+//! their turns, each against the kept ones among those that its buckets propose, by the same rule
+//! as in memory. Turns are the order in which documents were taken, unless they have ranks.
 //!
-//! Memory: one bit for each document, some bytes for each block of records, the sorters' share, and
-//! what [`proposals`] says of crowds.
+//! Memory: one bit for each document, 8 bytes if they have ranks, some bytes for each block of
+//! records, the sorters' share, and what [`proposals`] says of crowds.
 
 mod documents;
 mod proposals;
@@ -23,7 +23,7 @@ use index::{
     Cursor, Document, DocumentId, Error, ErrorKind, Features, Insertion, Metadata, Neighbours, Page, Result,
     Rule, Selection, Sketch, SketchKind, Status, Store, StoredDocument, Text,
 };
-use runs::WordSorter;
+use runs::{StringSorter, WordSorter};
 
 use self::documents::Documents;
 use self::proposals::{Keys, Proposals};
@@ -59,19 +59,52 @@ struct State {
 }
 
 enum Phase {
-    Taking { keys: Keys, ids: WordSorter },
-    Deciding(Deciding),
+    Taking(Box<Taking>),
+    Deciding(Box<Deciding>),
     Failed,
+}
+
+struct Taking {
+    keys: Keys,
+    /// Hashes of the ids.
+    ids: WordSorter,
+    ranks: Option<StringSorter>,
 }
 
 struct Deciding {
     proposals: Proposals,
-    /// Documents that the run has looked at again and not decided yet, in order.
-    open: VecDeque<(u32, DocumentId)>,
+    order: Option<Order>,
+    /// Turn and number of the documents that the run has looked at again and not decided yet, in
+    /// order.
+    open: VecDeque<(u32, u32, DocumentId)>,
     /// The number of the kept document of each id that comes again.
     again: HashMap<DocumentId, u32>,
     ids_again: HashSet<u64>,
     n_kept: u64,
+}
+
+/// The order of documents with ranks.
+struct Order {
+    /// The document of each turn.
+    numbers: Vec<u32>,
+    /// The turn of each document.
+    turns: Vec<u32>,
+}
+
+impl Order {
+    /// Reads the ranks in their order, each followed by the number of its document.
+    fn of(ranks: StringSorter, n_documents: u32) -> io::Result<Self> {
+        let mut sorted = ranks.finish()?;
+        let mut order = Self { numbers: Vec::new(), turns: vec![0; n_documents as usize] };
+        while let Some(entry) = sorted.next_string()? {
+            let number = entry.last_chunk().map(|number| u32::from_be_bytes(*number));
+            let number = number.filter(|number| *number < n_documents);
+            let number = number.ok_or_else(|| io::Error::other("a rank is of no document"))?;
+            order.turns[number as usize] = order.numbers.len() as u32;
+            order.numbers.push(number);
+        }
+        Ok(order)
+    }
 }
 
 impl fmt::Debug for Spilled {
@@ -81,15 +114,18 @@ impl fmt::Debug for Spilled {
 }
 
 impl Spilled {
-    /// Makes files without documents in a folder. Sorting takes at most `n_bytes_max` of memory.
+    /// Makes files without documents in a folder. Sorting takes at most `n_bytes_max` of memory. If
+    /// `has_ranks`, each document comes with a rank, by which its turn is found.
     ///
     /// # Errors
     /// Where no file can be made there.
-    pub fn create(folder: &Path, n_bytes_max: usize) -> io::Result<Arc<Self>> {
+    pub fn create(folder: &Path, n_bytes_max: usize, has_ranks: bool) -> io::Result<Arc<Self>> {
+        let ranks = has_ranks.then(|| StringSorter::new(folder, n_bytes_max / 4));
+        let taking = Taking { keys: Keys::new(folder), ids: WordSorter::new(folder, ID_PARTS), ranks };
         let state = State {
             metadata: None,
             documents: Documents::create(folder, n_bytes_max / 4)?,
-            phase: Phase::Taking { keys: Keys::new(folder), ids: WordSorter::new(folder, ID_PARTS) },
+            phase: Phase::Taking(Box::new(taking)),
             bounded: Bounded::default(),
         };
         Ok(Arc::new(Self { folder: folder.to_owned(), n_bytes_max, state: Mutex::new(state) }))
@@ -109,18 +145,30 @@ impl Spilled {
         Error::new(kind, message).caused_by(error)
     }
 
-    /// Takes the next document of the run.
+    /// Takes the next document of the run. `rank` counts where documents have ranks: lesser ones
+    /// have their turns first, equal ones in the order in which they are taken.
     ///
     /// # Errors
     /// `NotFound` before the index is opened, a failed write, and `Internal` once the taking has
     /// ended.
-    pub fn take(&self, id: &DocumentId, features: Option<&Features>, n_text_bytes: u64) -> Result<()> {
+    pub fn take(
+        &self,
+        id: &DocumentId,
+        features: Option<&Features>,
+        n_text_bytes: u64,
+        rank: u64,
+    ) -> Result<()> {
         let mut state = self.state();
         let State { metadata, documents, phase, .. } = &mut *state;
         let metadata = metadata.as_ref().ok_or_else(|| Error::new(ErrorKind::NotFound, "no index is open"))?;
-        let Phase::Taking { keys, ids } = phase else { return Err(out_of_order()) };
+        let Phase::Taking(taking) = phase else { return Err(out_of_order()) };
+        let Taking { keys, ids, ranks } = &mut **taking;
         let mut push = || {
             let number = documents.push(id, features, n_text_bytes)?;
+            if let Some(ranks) = ranks {
+                let [rank, number] = [&rank.to_be_bytes()[..], &number.to_be_bytes()];
+                ranks.push(&[rank, number].concat())?;
+            }
             let id = hash(id).get();
             ids.push((id >> (u64::BITS - ID_PARTS.ilog2())) as usize, id)?;
             features.map_or(Ok(()), |features| {
@@ -136,7 +184,7 @@ impl Spilled {
     pub fn n_bytes(&self) -> u64 {
         let state = self.state();
         let words = match &state.phase {
-            Phase::Taking { keys, ids } => keys.n_bytes() + ids.len() * size_of::<u64>() as u64,
+            Phase::Taking(taking) => taking.keys.n_bytes() + taking.ids.len() * size_of::<u64>() as u64,
             Phase::Deciding(_) | Phase::Failed => 0,
         };
         state.documents.n_bytes() + words
@@ -149,19 +197,22 @@ impl Spilled {
     /// A failed read or write, and `Internal` at a second call.
     pub fn propose(&self, progress: &mut dyn FnMut(f64)) -> Result<()> {
         let mut state = self.state();
-        let Phase::Taking { keys, ids } = std::mem::replace(&mut state.phase, Phase::Failed) else {
+        let Phase::Taking(taking) = std::mem::replace(&mut state.phase, Phase::Failed) else {
             return Err(out_of_order());
         };
+        let Taking { keys, ids, ranks } = *taking;
         let n_documents = state.documents.len();
         let propose = || {
             let ids_again = repeated(ids, self.n_bytes_max / 2)?;
             let share = self.n_bytes_max / 2;
-            let proposals = keys.propose(&self.folder, n_documents, share, progress)?;
-            io::Result::Ok((ids_again, proposals))
+            let order = ranks.map(|ranks| Order::of(ranks, n_documents)).transpose()?;
+            let turns = order.as_ref().map(|order| &*order.turns);
+            let proposals = keys.propose(&self.folder, n_documents, turns, share, progress)?;
+            io::Result::Ok((ids_again, order, proposals))
         };
-        let (ids_again, proposals) = propose().map_err(|error| self.failed(error))?;
+        let (ids_again, order, proposals) = propose().map_err(|error| self.failed(error))?;
         let (open, again) = (VecDeque::new(), HashMap::new());
-        state.phase = Phase::Deciding(Deciding { proposals, open, again, ids_again, n_kept: 0 });
+        state.phase = Phase::Deciding(Box::new(Deciding { proposals, order, open, again, ids_again, n_kept: 0 }));
         Ok(())
     }
 
@@ -170,7 +221,7 @@ impl Spilled {
     pub fn ids_again(&self) -> HashSet<u64> {
         match &self.state().phase {
             Phase::Deciding(deciding) => deciding.ids_again.clone(),
-            Phase::Taking { .. } | Phase::Failed => HashSet::new(),
+            Phase::Taking(_) | Phase::Failed => HashSet::new(),
         }
     }
 
@@ -186,20 +237,39 @@ impl Spilled {
         self.len() == 0
     }
 
-    /// Returns a document for its decision; `None` beyond the last one. Documents come in order,
-    /// each once.
+    /// Returns the document of a turn for its decision; `None` beyond the last one. Turns ascend
+    /// from call to call.
     ///
     /// # Errors
     /// A failed read, and `Internal` before [`propose`](Self::propose).
-    pub fn next(&self, number: u32) -> Result<Option<Taken>> {
+    pub fn next(&self, turn: u32) -> Result<Option<Taken>> {
         let mut state = self.state();
         let State { documents, phase, .. } = &mut *state;
         let Phase::Deciding(deciding) = phase else { return Err(out_of_order()) };
+        let number = match &deciding.order {
+            None => Some(turn),
+            Some(order) => order.numbers.get(turn as usize).copied(),
+        };
+        let Some(number) = number else { return Ok(None) };
         let taken = documents.taken(number).map_err(|error| self.failed(error))?;
         if let Some(Taken { id, features: Some(_), .. }) = &taken {
-            deciding.open.push_back((number, id.clone()));
+            deciding.open.push_back((turn, number, id.clone()));
         }
         Ok(taken)
+    }
+
+    /// Returns a document by its number, and its turn; `None` beyond the last one.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub fn get(&self, number: u32) -> Result<Option<(u32, Taken)>> {
+        let state = self.state();
+        let Phase::Deciding(deciding) = &state.phase else { return Err(out_of_order()) };
+        let turn = deciding.order.as_ref().map_or(number, |order| {
+            order.turns.get(number as usize).copied().unwrap_or(u32::MAX)
+        });
+        let taken = state.documents.taken(number).map_err(|error| self.failed(error))?;
+        Ok(taken.map(|taken| (turn, taken)))
     }
 }
 
@@ -210,7 +280,7 @@ fn out_of_order() -> Error {
 /// The values that come more than once.
 fn repeated(words: WordSorter, n_bytes_max: usize) -> io::Result<HashSet<u64>> {
     let (mut sorted, mut again, mut last) = (words.finish(n_bytes_max), HashSet::new(), None);
-    while let Some(word) = sorted.next()? {
+    while let Some(word) = sorted.next_word()? {
         if last.replace(word) == Some(word) {
             again.insert(word);
         }
@@ -234,12 +304,12 @@ fn unsupported() -> Error {
 }
 
 impl Deciding {
-    /// The number of a document that was looked at again. Documents before it were decided
-    /// without this index.
-    fn number_of(&mut self, id: &DocumentId) -> Result<u32> {
-        while let Some((number, open)) = self.open.pop_front() {
+    /// The turn and the number of a document that was looked at again. Documents before it were
+    /// decided without this index.
+    fn place_of(&mut self, id: &DocumentId) -> Result<(u32, u32)> {
+        while let Some((turn, number, open)) = self.open.pop_front() {
             if open == *id {
-                return Ok(number);
+                return Ok((turn, number));
             }
         }
         Err(out_of_order())
@@ -253,8 +323,8 @@ impl Deciding {
         documents: &Documents,
         bounded: &Bounded,
     ) -> Result<Insertion> {
-        let number = self.number_of(&document.id)?;
-        let proposed = self.proposals.of(number, &document.sketch, rule, kind, documents)?;
+        let (turn, number) = self.place_of(&document.id)?;
+        let proposed = self.proposals.of(turn, &document.sketch, rule, kind, documents)?;
         let nearest = search::nearest_among(proposed, &document.sketch, rule, documents, bounded)?;
         if let Some(nearest) = nearest {
             return Ok(Insertion::Duplicate(nearest));
@@ -325,7 +395,7 @@ impl Store for SpilledStore {
         let state = self.0.state();
         let n_documents = match &state.phase {
             Phase::Deciding(deciding) => deciding.n_kept,
-            Phase::Taking { .. } | Phase::Failed => 0,
+            Phase::Taking(_) | Phase::Failed => 0,
         };
         Ok(Status { n_documents: Some(n_documents), n_bounded: Some(state.bounded.get()), ..Status::default() })
     }

@@ -65,7 +65,7 @@ impl<'a> Writer<'a> {
         let documents = documents.finish()?;
         let mut index = folder.index();
         let mut rows = index_rows.finish().context(SORTING)?;
-        while let Some(row) = rows.next().context(SORTING)? {
+        while let Some(row) = rows.next_string().context(SORTING)? {
             let (row, id) = row.split_at(ROW_KEY_LEN);
             index.write(row, id, b"")?;
         }

@@ -88,7 +88,7 @@ impl Sink for Rows<'_> {
         self.say(format_args!("all are read; sorting the rows of {} documents", Grouped(self.n_taken)));
         let mut writer = Writer::new(self.load, &folder, INDEX_ROWS_BYTES_MAX);
         let mut entries = sorter.finish().context(SORTING)?;
-        while let Some(entry) = entries.next().context(SORTING)? {
+        while let Some(entry) = entries.next_string().context(SORTING)? {
             writer.take(entry)?;
         }
         drop(entries);

@@ -121,13 +121,13 @@ fn attempt(
     let is_quiet = options.job.work.quiet || uri == DEFAULT_STORE;
     let folder = temporary_folder(options);
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
-    // A report reads texts by their ids, ranks and groups are held in memory.
-    let is_plain = rank_by.is_none() && options.flags.report.is_empty() && !for_people;
+    // A report reads texts by their ids, and groups are held in memory.
+    let is_plain = options.flags.report.is_empty() && !for_people;
     let expires = options.store.options.retain.is_some();
     spilling.is_possible = uri == DEFAULT_STORE && is_plain && !expires && job.can_read_twice();
     spilling.is_wanted |= saved.is_spilled;
     let is_spilled = spilling.is_wanted && !job.journal().is_some_and(|journal| !journal.is_reading());
-    let mut spilled = is_spilled.then(|| SpilledRun::create(&folder)).transpose()?;
+    let mut spilled = is_spilled.then(|| SpilledRun::create(&folder, rank_by.is_some())).transpose()?;
     let documents = || spilled.as_ref().map(|run| Arc::clone(run.spilled()));
     let open = |mode| options.store.open_with_files(uri, mode, is_quiet, &folder, documents());
     let engine = match uri {
@@ -165,7 +165,7 @@ fn attempt(
     let is_short = short_texts::matter(index);
     let by = index.insertion_rule();
     // Texts wait only where ranks decide the order.
-    let waiting = (counts && rank_by.is_some()).then(|| run_texts(&folder)).transpose()?;
+    let waiting = (counts && rank_by.is_some() && !is_spilled).then(|| run_texts(&folder)).transpose()?;
     // A resumed job finds its own documents in the index.
     let asks_known_ids = !is_in_memory && !goes_on && options.flags.known_ids == KnownIds::Keep;
     if let Some(run) = &mut spilled {
@@ -196,7 +196,7 @@ fn attempt(
     let (report, results) = match rank_by {
         Some(by) => {
             drop(engine);
-            run_best_first(job, wanted, rule, results, &by, &saved)?
+            run_best_first(job, wanted, rule, results, &by, &saved, spilled)?
         }
         None => {
             let extractor = if is_spilled { None } else { Some(engine.extractor()) };

@@ -5,7 +5,7 @@
 //! Thus every dropped document is near to a kept one of at least the same rank, and no two kept
 //! documents are near.
 
-use std::iter::{Skip, Zip};
+use std::iter::Zip;
 use std::sync::Arc;
 use std::vec::IntoIter;
 
@@ -18,10 +18,12 @@ use index::WriteMark;
 use serde_json::Value;
 
 use super::Saved;
+use super::decided::Decided;
 use super::doubts::Doubts;
 use super::pending::{STORE_BATCH, STORE_BATCH_BYTES};
 use super::results::Results;
 use super::rule::Rule;
+use super::spilled::SpilledRun;
 use crate::job::{Job, Sink, Survey};
 use crate::journal::Journal;
 use crate::output::Lengths;
@@ -37,22 +39,38 @@ pub(crate) fn run(
     mut results: Results,
     by: &RankBy,
     saved: &Saved,
+    spilled: Option<SpilledRun>,
 ) -> anyhow::Result<(Report, Results)> {
-    let (mut documents, mut verdicts, mut last_write) = (Vec::new(), Vec::new(), None);
+    let (mut decided, mut last_write) = (Documents::none(), None);
     if job.journal().is_none_or(Journal::is_reading) {
+        let mut unranked = |n_unranked: u64, n_documents: usize, job: &Job| {
+            // A misspelt field would give all documents the same rank. A part of the documents may
+            // lack the field by chance.
+            let is_chance = n_documents == 0 || job.has_part();
+            ensure!(n_unranked < n_documents as u64 || is_chance, "no document has {by}");
+            results.counts.n_unranked = Some(n_unranked);
+            // The logged decisions belong to this job.
+            job.journal().map_or(Ok(()), Journal::begin)
+        };
         let engine = Arc::clone(&rule.engine);
-        let mut survey = Ranking { documents: Vec::new(), texts: rule.waiting.as_mut() };
-        job.survey(engine.extractor(), &mut survey)?;
-        documents = survey.documents;
-        let n_unranked = documents.iter().filter(|document| document.rank == Rank::NONE).count();
-        // A misspelt field would give all documents the same rank. A part of the documents may lack
-        // the field by chance.
-        let is_chance = documents.is_empty() || job.has_part();
-        ensure!(n_unranked < documents.len() || is_chance, "no document has {by}");
-        results.counts.n_unranked = Some(n_unranked as u64);
-        // The logged decisions belong to this job.
-        job.journal().map_or(Ok(()), Journal::begin)?;
-        verdicts = decide(&mut rule, &mut documents, &mut results.doubts)?;
+        decided = match spilled {
+            Some(mut run) => {
+                // The first pass is done: the ids that come again are known from it.
+                unranked(run.n_unranked, run.len(), &job)?;
+                let mut verdicts = run.verdicts()?;
+                run.decide(run.len(), &mut rule, |verdict| verdicts.push(verdict))?;
+                Documents::Spilled(run, verdicts)
+            }
+            None => {
+                let mut survey = Ranking { documents: Vec::new(), texts: rule.waiting.as_mut() };
+                job.survey(engine.extractor(), &mut survey)?;
+                let mut documents = survey.documents;
+                let n_unranked = documents.iter().filter(|document| document.rank == Rank::NONE).count();
+                unranked(n_unranked as u64, documents.len(), &job)?;
+                let verdicts = decide(&mut rule, &mut documents, &mut results.doubts)?;
+                Documents::in_memory(documents, verdicts)
+            }
+        };
         last_write = rule.engine.index().mark(true).context("failed to ask the index for its last write")?;
     } else {
         ensure!(saved.n_left == 0, CHANGED);
@@ -63,7 +81,7 @@ pub(crate) fn run(
     rule.waiting = None;
     let wanted = Wanted { texts: wanted.texts || results.reads_texts(), ..wanted };
     let engine = (results.clusters.is_some() || results.findings.is_some()).then_some(rule.engine);
-    let mut sink = BestFirst::new(documents, verdicts, saved.n_taken, results, engine);
+    let mut sink = BestFirst::new(decided, saved.n_taken, results, engine);
     sink.last_write = last_write;
     let report = job.run(None, wanted, &mut sink)?;
     Ok((report, sink.results))
@@ -124,9 +142,61 @@ fn decide(rule: &mut Rule, documents: &mut [Fingerprinted], doubts: &mut Doubts)
     Ok(verdicts)
 }
 
+/// The decided documents, in the order of the input.
+enum Documents {
+    InMemory(Zip<IntoIter<Fingerprinted>, IntoIter<Option<Verdict>>>),
+    Spilled(SpilledRun, Decided),
+}
+
+impl Documents {
+    fn none() -> Self {
+        Self::in_memory(Vec::new(), Vec::new())
+    }
+
+    fn in_memory(documents: Vec<Fingerprinted>, verdicts: Verdicts) -> Self {
+        Self::InMemory(documents.into_iter().zip(verdicts))
+    }
+
+    /// The number of documents left.
+    fn n_left(&self) -> usize {
+        match self {
+            Self::InMemory(rest) => rest.len(),
+            Self::Spilled(run, _) => run.n_left(),
+        }
+    }
+
+    /// Leaves out the first `n` documents.
+    fn skip(&mut self, n: usize) {
+        match self {
+            Self::InMemory(rest) => rest.by_ref().take(n).for_each(drop),
+            Self::Spilled(run, _) => run.skip(n),
+        }
+    }
+
+    /// Gives the next document of the second pass the features of the first one. Returns the
+    /// verdict.
+    fn fill_in(&mut self, item: &mut Item) -> anyhow::Result<Option<Verdict>> {
+        match self {
+            Self::InMemory(rest) => {
+                let now = &item.document;
+                let is_same = |then: &Fingerprinted| then.id == now.id && then.n_text_bytes == now.n_text_bytes;
+                let Some((document, verdict)) = rest.next().filter(|(then, _)| is_same(then)) else {
+                    bail!("{}:{}: {CHANGED}", item.origin.name(), item.number);
+                };
+                item.document.features = document.features;
+                Ok(verdict)
+            }
+            Self::Spilled(run, verdicts) => {
+                let turn = run.fill_in_decided(item)?;
+                verdicts.get(turn)
+            }
+        }
+    }
+}
+
 /// The second pass: writes the decided documents.
 struct BestFirst {
-    decided: Skip<Zip<IntoIter<Fingerprinted>, IntoIter<Option<Verdict>>>>,
+    decided: Documents,
     n_taken: usize,
     results: Results,
     engine: Option<Arc<Engine>>,
@@ -137,13 +207,12 @@ struct BestFirst {
 impl BestFirst {
     /// Continues after the first `n_taken` documents.
     fn new(
-        documents: Vec<Fingerprinted>,
-        verdicts: Verdicts,
+        mut decided: Documents,
         n_taken: usize,
         results: Results,
         engine: Option<Arc<Engine>>,
     ) -> Self {
-        let decided = documents.into_iter().zip(verdicts).skip(n_taken);
+        decided.skip(n_taken);
         Self { decided, n_taken, results, engine, last_write: None }
     }
 }
@@ -153,13 +222,8 @@ pub(super) const CHANGED: &str = "the input has changed since the first pass, so
 
 impl Sink for BestFirst {
     fn take(&mut self, mut item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
-        let now = &item.document;
-        let is_same = |then: &Fingerprinted| then.id == now.id && then.n_text_bytes == now.n_text_bytes;
-        let Some((document, verdict)) = self.decided.next().filter(|(then, _)| is_same(then)) else {
-            bail!("{}:{}: {CHANGED}", item.origin.name(), item.number);
-        };
+        let verdict = self.decided.fill_in(&mut item)?;
         self.n_taken += 1;
-        item.document.features = document.features;
         if self.results.reads_texts()
             && let Some(features) = &mut item.document.features
         {
@@ -168,7 +232,7 @@ impl Sink for BestFirst {
         match verdict {
             Some(verdict) => self.results.add(&item, &verdict),
             None => {
-                let id = document.id.as_str();
+                let id = item.document.id.as_str();
                 let reason = format!(
                     "id {id:?} stands for another record of the input, which comes before it by --keep"
                 );
@@ -179,8 +243,9 @@ impl Sink for BestFirst {
 
     fn checkpoint(&mut self, _: &mut Rejects, lengths: &mut Lengths) -> anyhow::Result<Value> {
         self.results.checkpoint(lengths)?;
-        let (counts, n_taken, n_left) = (self.results.counts, self.n_taken, self.decided.len());
-        let saved = Saved { counts, n_taken, n_left, ..Saved::default() };
+        let (counts, n_taken, n_left) = (self.results.counts, self.n_taken, self.decided.n_left());
+        let is_spilled = matches!(self.decided, Documents::Spilled(..));
+        let saved = Saved { counts, n_taken, n_left, is_spilled, ..Saved::default() };
         Ok(serde_json::to_value(saved)?)
     }
 
@@ -189,7 +254,7 @@ impl Sink for BestFirst {
     }
 
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
-        ensure!(self.decided.next().is_none(), CHANGED);
+        ensure!(self.decided.n_left() == 0, CHANGED);
         self.results.finish(rejects, self.engine.as_ref().map(|engine| engine.index()))
     }
 }

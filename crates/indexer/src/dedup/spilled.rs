@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use engine::dedup::{Spilled, batch_len};
+use corpus::Rank;
+use engine::dedup::{Spilled, Taken, Verdict, batch_len};
 
 use super::best_first::CHANGED;
+use super::decided::Decided;
 use super::doubts::Doubts;
 use super::pending::{STORE_BATCH, STORE_BATCH_BYTES};
 use super::rule::Rule;
@@ -29,48 +31,73 @@ pub(crate) struct SpilledRun {
     folder: PathBuf,
     /// Documents of the second pass so far.
     n_taken: usize,
+    /// Documents of the first pass without a rank.
+    pub(super) n_unranked: u64,
     has_told: bool,
 }
 
 impl SpilledRun {
-    /// Makes files without documents in a folder.
-    pub(crate) fn create(folder: &Path) -> anyhow::Result<Self> {
-        let spilled = Spilled::create(folder, memory::share());
+    /// Makes files without documents in a folder. If `has_ranks`, documents are decided the best
+    /// first.
+    pub(crate) fn create(folder: &Path, has_ranks: bool) -> anyhow::Result<Self> {
+        let spilled = Spilled::create(folder, memory::share(), has_ranks);
         let spilled = spilled.with_context(|| {
             format!("failed to make files in {}; name another folder with --temp", folder.display())
         })?;
-        Ok(Self { spilled, folder: folder.to_owned(), n_taken: 0, has_told: false })
+        Ok(Self { spilled, folder: folder.to_owned(), n_taken: 0, n_unranked: 0, has_told: false })
     }
 
     pub(crate) fn spilled(&self) -> &Arc<Spilled> {
         &self.spilled
     }
 
-    /// Decides the first `n` documents again, whose results an earlier run has written.
-    pub(super) fn decide_again(&mut self, n: usize, rule: &mut Rule) -> anyhow::Result<()> {
-        let mut doubts = Doubts::default();
-        while self.n_taken < n {
+    /// The number of documents.
+    pub(super) fn len(&self) -> usize {
+        self.spilled.len() as usize
+    }
+
+    /// Decides the documents of the first `n` turns, whose results are not written now, and hands
+    /// on their verdicts.
+    pub(super) fn decide(
+        &mut self,
+        n: usize,
+        rule: &mut Rule,
+        mut take: impl FnMut(Option<Verdict>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let (mut doubts, mut turn) = (Doubts::default(), 0);
+        while turn < n {
             let (mut documents, mut n_bytes) = (Vec::new(), 0);
-            while documents.len() < STORE_BATCH && n_bytes < STORE_BATCH_BYTES && self.n_taken < n {
-                let taken = self.spilled.next(self.n_taken as u32)?.context(CHANGED)?;
-                self.n_taken += 1;
+            while documents.len() < STORE_BATCH && n_bytes < STORE_BATCH_BYTES && turn < n {
+                let taken = self.spilled.next(turn as u32)?.context(CHANGED)?;
+                turn += 1;
                 n_bytes += taken.n_text_bytes as usize;
                 documents.push(Fingerprinted::of_features(taken.id, taken.features));
             }
             let mut rest = &documents[..];
             while !rest.is_empty() {
                 let (batch, later) = rest.split_at(batch_len(rest.iter().map(|next| &next.id), rest.len()));
-                rule.decide(batch.iter(), &mut doubts)?;
+                rule.decide(batch.iter(), &mut doubts)?.into_iter().try_for_each(&mut take)?;
                 rest = later;
             }
         }
         Ok(())
     }
 
+    /// Decides the first `n` documents again, whose results an earlier run has written.
+    pub(super) fn decide_again(&mut self, n: usize, rule: &mut Rule) -> anyhow::Result<()> {
+        self.decide(n, rule, |_| Ok(()))?;
+        self.n_taken = n;
+        Ok(())
+    }
+
     /// Gives the next document of the second pass the features of the first one.
     pub(super) fn fill_in(&mut self, item: &mut Item) -> anyhow::Result<()> {
-        let now = &item.document;
         let taken = self.spilled.next(self.n_taken as u32).context("failed to read a spilled document")?;
+        self.give(taken, item)
+    }
+
+    fn give(&mut self, taken: Option<Taken>, item: &mut Item) -> anyhow::Result<()> {
+        let now = &item.document;
         let Some(taken) = taken.filter(|then| then.id == now.id && then.n_text_bytes == now.n_text_bytes as u64)
         else {
             bail!("{}:{}: {CHANGED}", item.origin.name(), item.number);
@@ -80,16 +107,49 @@ impl SpilledRun {
         Ok(())
     }
 
+    /// Makes a file for the verdicts, beside the documents.
+    pub(super) fn verdicts(&self) -> anyhow::Result<Decided> {
+        Decided::create(&self.folder).context("failed to make a file for verdicts")
+    }
+
+    /// The number of documents that the second pass has still to take.
+    pub(super) fn n_left(&self) -> usize {
+        self.len().saturating_sub(self.n_taken)
+    }
+
+    /// Leaves out the next `n` documents of the second pass.
+    pub(super) fn skip(&mut self, n: usize) {
+        self.n_taken += n;
+    }
+
+    /// Gives the next document of the second pass, which is decided, the features of the first one.
+    /// Returns its turn.
+    pub(super) fn fill_in_decided(&mut self, item: &mut Item) -> anyhow::Result<u32> {
+        let found = self.spilled.get(self.n_taken as u32).context("failed to read a spilled document")?;
+        let (turn, taken) = found.map_or((0, None), |(turn, taken)| (turn, Some(taken)));
+        self.give(taken, item)?;
+        Ok(turn)
+    }
+
     /// Returns true once all documents of the first pass were taken again.
     pub(super) fn is_done(&self) -> bool {
-        self.n_taken == self.spilled.len() as usize
+        self.n_left() == 0
     }
+}
+
+/// A number that is the less the better a rank is.
+fn best_first(rank: Rank) -> u64 {
+    // The order of floats by their bits: the negative ones are in reverse.
+    let bits = rank.number().to_bits();
+    let ascending = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
+    !ascending
 }
 
 impl Survey for SpilledRun {
     fn take(&mut self, document: Fingerprinted) -> anyhow::Result<()> {
-        let Fingerprinted { id, features, n_text_bytes, .. } = &document;
-        Ok(self.spilled.take(id, features.as_ref(), *n_text_bytes as u64)?)
+        let Fingerprinted { id, features, n_text_bytes, rank, .. } = &document;
+        self.n_unranked += u64::from(*rank == Rank::NONE);
+        Ok(self.spilled.take(id, features.as_ref(), *n_text_bytes as u64, best_first(*rank))?)
     }
 
     /// Refuses a folder in which the files of the whole run have no room, once it is foreseen.
@@ -119,5 +179,22 @@ impl Survey for SpilledRun {
 
     fn finish(&mut self, progress: &mut dyn FnMut(&str, f64)) -> anyhow::Result<()> {
         Ok(self.spilled.propose(&mut |share| progress("pairing documents that share a bucket", share))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn better_ranks_come_first() {
+        let ranks = [1e300, 1.5, 1.0, 0.0, -1e-9, -2.0, f64::NEG_INFINITY].map(|number| match number {
+            f64::NEG_INFINITY => Rank::NONE,
+            number => Rank::new(number),
+        });
+        for pair in ranks.windows(2) {
+            assert!(best_first(pair[0]) < best_first(pair[1]), "{pair:?}");
+        }
+        assert_eq!(best_first(Rank::new(-0.0)), best_first(Rank::new(0.0)));
     }
 }

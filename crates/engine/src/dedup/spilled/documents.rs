@@ -43,15 +43,15 @@ impl<'a> Record<'a> {
         let (mut simhash, mut signature) = (None, None);
         if flags & HAS_SIMHASH != 0 {
             let (bits, after) = rest.split_first_chunk()?;
-            (simhash, rest) = (Some(u64::from_le_bytes(*bits)), after);
+            (simhash, rest) = (Some(u64::from_be_bytes(*bits)), after);
         }
         if flags & HAS_SIGNATURE != 0 {
             let (len, after) = rest.split_first_chunk()?;
-            let (bytes, after) = after.split_at_checked(u32::from_le_bytes(*len) as usize)?;
+            let (bytes, after) = after.split_at_checked(u32::from_be_bytes(*len) as usize)?;
             (signature, rest) = (Some(bytes), after);
         }
         let (has_features, id) = (flags & HAS_FEATURES != 0, str::from_utf8(rest).ok()?);
-        Some(Self { n_text_bytes: u64::from_le_bytes(*n_text_bytes), has_features, simhash, signature, id })
+        Some(Self { n_text_bytes: u64::from_be_bytes(*n_text_bytes), has_features, simhash, signature, id })
     }
 
     /// The features without the text.
@@ -94,9 +94,9 @@ impl Documents {
             Some(text) => self.texts.push(&[&[text.is_reduced().into()], text.as_bytes()])?,
             None => self.texts.push(&[])?,
         };
-        let simhash = features.and_then(|features| features.simhash).map(|simhash| simhash.0.to_le_bytes());
+        let simhash = features.and_then(|features| features.simhash).map(|simhash| simhash.0.to_be_bytes());
         let signature = features.and_then(|features| features.signature.as_ref()).map(Signature::as_bytes);
-        let len = signature.map(|signature| (signature.len() as u32).to_le_bytes());
+        let len = signature.map(|signature| (signature.len() as u32).to_be_bytes());
         let flags = [
             (features.is_some(), HAS_FEATURES),
             (simhash.is_some(), HAS_SIMHASH),
@@ -107,7 +107,7 @@ impl Documents {
         let (simhash, len) = (optional(simhash.as_ref().map(|b| &b[..])), optional(len.as_ref().map(|b| &b[..])));
         self.features.push(&[
             &[flags],
-            &n_text_bytes.to_le_bytes(),
+            &n_text_bytes.to_be_bytes(),
             &simhash,
             &len,
             signature.unwrap_or(&[]),

@@ -1,7 +1,7 @@
-//! The kept documents that share a bucket with a document, in the order of the documents.
+//! The kept documents that share a bucket with a document, in the order of the decisions.
 //!
 //! A bucket of up to [`PAIRED_MAX`] documents becomes pairs of a later and an earlier document,
-//! sorted by the later one. A larger bucket is a crowd: each of its documents names the crowd, and
+//! sorted by the turn of the later one. A larger bucket is a crowd: each of its documents names the crowd, and
 //! the crowd's kept documents, with the 64 bits of their facets, are in memory. So the pairs of a
 //! crowd are never written, and a crowd takes 16 bytes for each kept document.
 
@@ -38,9 +38,10 @@ pub(super) struct Keys {
 
 /// The proposals for each document.
 pub(super) struct Proposals {
-    /// A later document in the upper half of a word, an earlier one in the lower half.
+    /// The turn of a later document in the upper half of a word, an earlier document in the lower
+    /// half.
     pairs: SortedWords,
-    /// A document in the upper half of a word, its crowd in the lower half.
+    /// The turn of a document in the upper half of a word, its crowd in the lower half.
     members: SortedWords,
     /// The flag of each crowd.
     crowd_flags: Vec<u8>,
@@ -83,24 +84,27 @@ impl Keys {
         Ok(())
     }
 
-    /// Sorts the keys, and pairs the documents of each bucket. Memory is at most `n_bytes_max` here,
-    /// and so are the parts of the proposals together.
+    /// Sorts the keys, and pairs the documents of each bucket. `turns` has the turn of each document
+    /// where that is not its number. Memory is at most `n_bytes_max` here, and so are the parts of
+    /// the proposals together.
     pub(super) fn propose(
         self,
         folder: &Path,
         n_documents: u32,
+        turns: Option<&[u32]>,
         n_bytes_max: usize,
         progress: &mut dyn FnMut(f64),
     ) -> io::Result<Proposals> {
         let Self { words, flags } = self;
-        let part_of = |number: u32| (u64::from(number) * PAIR_PARTS / u64::from(n_documents)) as usize;
+        let part_of = |turn: u32| (u64::from(turn) * PAIR_PARTS / u64::from(n_documents)) as usize;
+        let turn_of = |number: u32| turns.map_or(number, |turns| turns[number as usize]);
         let mut pairs = WordSorter::new(folder, PAIR_PARTS as usize);
         let mut members = WordSorter::new(folder, PAIR_PARTS as usize);
         let mut crowd_flags = Vec::new();
         let (n_words, mut n_done) = (words.len(), 0_u64);
         let mut words = words.finish(n_bytes_max);
         let mut bucket: Vec<u32> = Vec::new();
-        while let Some(first) = words.next()? {
+        while let Some(first) = words.next_word()? {
             let (part, (key, number)) = (words.part(), halves(first));
             bucket.clear();
             bucket.push(number);
@@ -109,7 +113,7 @@ impl Keys {
                 && halves(next).0 == key
             {
                 bucket.push(halves(next).1);
-                words.next()?;
+                words.next_word()?;
             }
             n_done += bucket.len() as u64;
             if n_done % (1 << 16) < bucket.len() as u64 {
@@ -118,11 +122,17 @@ impl Keys {
             if bucket.len() > PAIRED_MAX {
                 let crowd = u32::try_from(crowd_flags.len()).map_err(io::Error::other)?;
                 crowd_flags.push(flags[part / PARTS_A_FLAG]);
-                bucket.iter().try_for_each(|&number| members.push(part_of(number), word(number, crowd)))?;
+                for turn in bucket.iter().map(|&number| turn_of(number)) {
+                    members.push(part_of(turn), word(turn, crowd))?;
+                }
                 continue;
             }
+            if turns.is_some() {
+                bucket.sort_unstable_by_key(|&number| turn_of(number));
+            }
             for (n, &later) in bucket.iter().enumerate() {
-                bucket[..n].iter().try_for_each(|&earlier| pairs.push(part_of(later), word(later, earlier)))?;
+                let turn = turn_of(later);
+                bucket[..n].iter().try_for_each(|&earlier| pairs.push(part_of(turn), word(turn, earlier)))?;
             }
         }
         let (pairs, members) = (pairs.finish(n_bytes_max / 2), members.finish(n_bytes_max / 2));
@@ -133,11 +143,11 @@ impl Keys {
 }
 
 impl Proposals {
-    /// The kept documents before `number` that its facets propose, by the rule, each at least once.
-    /// Numbers ascend from call to call.
+    /// The kept documents before `turn` that its facets propose, by the rule, each at least once.
+    /// Turns ascend from call to call.
     pub(super) fn of(
         &mut self,
-        number: u32,
+        turn: u32,
         sketch: &Sketch,
         rule: &Rule,
         kind: &SketchKind,
@@ -146,18 +156,18 @@ impl Proposals {
         let mut proposed = Vec::new();
         let mut last = None;
         while let Some(pair) = self.pairs.peek().map_err(failed)?
-            && halves(pair).0 <= number
+            && halves(pair).0 <= turn
         {
-            self.pairs.next().map_err(failed)?;
+            self.pairs.next_word().map_err(failed)?;
             let (later, earlier) = halves(pair);
-            if later < number || !self.is_kept(earlier) || last.replace(earlier) == Some(earlier) {
+            if later < turn || !self.is_kept(earlier) || last.replace(earlier) == Some(earlier) {
                 continue;
             }
             let features = documents.features(earlier.into())?.into_owned();
             let promise = rule.promise(sketch, &kind.sketch(features));
             proposed.extend(promise.map(|promise| (earlier.into(), promise)));
         }
-        self.open_crowds(number, sketch).map_err(failed)?;
+        self.open_crowds(turn, sketch).map_err(failed)?;
         for &(crowd, family, fingerprint) in &self.open {
             let Some(kept) = self.crowds.get(&crowd) else { continue };
             let within = rule.within(family);
@@ -169,17 +179,17 @@ impl Proposals {
         Ok(proposed)
     }
 
-    /// Finds the crowds of a document.
-    fn open_crowds(&mut self, number: u32, sketch: &Sketch) -> io::Result<()> {
+    /// Finds the crowds of the document of a turn.
+    fn open_crowds(&mut self, turn: u32, sketch: &Sketch) -> io::Result<()> {
         self.open.clear();
         while let Some(member) = self.members.peek()?
-            && halves(member).0 <= number
+            && halves(member).0 <= turn
         {
-            self.members.next()?;
+            self.members.next_word()?;
             let (of, crowd) = halves(member);
             let flag = self.crowd_flags[crowd as usize];
             let has_flag = |(_, facet): &&(Family, Facet)| facet.keys().iter().any(|key| key.flag == flag);
-            let facet = sketch.facets().iter().find(has_flag).filter(|_| of == number);
+            let facet = sketch.facets().iter().find(has_flag).filter(|_| of == turn);
             self.open.extend(facet.map(|(family, facet)| (crowd, *family, facet.fingerprint())));
         }
         Ok(())

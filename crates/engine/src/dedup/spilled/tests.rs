@@ -5,65 +5,80 @@ use super::*;
 use crate::dedup::{Candidate, Kept, Verdict};
 use crate::{Engine, Options};
 
-/// Decides texts under ids in memory, and spilled with these bytes of memory.
-fn decided(
+/// Decides texts under ids in memory, in the order of their ranks.
+fn in_memory(texts: &[(String, String)], profile: Profile, ranks: &[u64]) -> Vec<Option<Verdict>> {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = Some(folder.path().to_owned());
+    let options = Options { profile: Some(profile), spool, ..Options::default() };
+    let engine = Engine::open("memory:", &options).unwrap();
+    let (ids, features) = features(&engine, texts);
+    let mut turns: Vec<usize> = (0..texts.len()).collect();
+    turns.sort_by_key(|&n| ranks[n]);
+    let candidates: Vec<Candidate<'_>> = turns.iter().map(|&n| candidate_of(&ids[n], &features[n])).collect();
+    let mut kept = Kept::default().with_recipe(engine.index().recipe());
+    kept.decide(engine.index(), &candidates).unwrap()
+}
+
+/// Decides the same, spilled with these bytes of memory.
+fn spilled(
     texts: &[(String, String)],
     profile: Profile,
-    n_bytes_max: Option<usize>,
+    ranks: &[u64],
+    n_bytes_max: usize,
 ) -> Vec<Option<Verdict>> {
     let folder = tempfile::tempdir().unwrap();
-    let spilled = n_bytes_max.map(|n_bytes_max| Spilled::create(folder.path(), n_bytes_max).unwrap());
-    let mut options = Options { profile: Some(profile), spilled: spilled.clone(), ..Options::default() };
-    if spilled.is_none() {
-        options.spool = Some(folder.path().to_owned());
-    }
+    let has_ranks = ranks.iter().any(|rank| *rank > 0);
+    let spilled = Spilled::create(folder.path(), n_bytes_max, has_ranks).unwrap();
+    let options =
+        Options { profile: Some(profile), spilled: Some(Arc::clone(&spilled)), ..Options::default() };
     let engine = Engine::open("memory:", &options).unwrap();
-    let of_texts: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
-    let ids: Vec<DocumentId> = texts.iter().map(|(id, _)| id.parse().unwrap()).collect();
-    let features = engine.features(&of_texts);
-    let mut kept = Kept::default().with_recipe(engine.index().recipe());
-    let features = match &spilled {
-        None => features,
-        Some(spilled) => {
-            for (id, features) in ids.iter().zip(&features) {
-                spilled.take(id, features.as_ref(), 7).unwrap();
-            }
-            spilled.propose(&mut |_| {}).unwrap();
-            kept = kept.of_spilled(spilled);
-            let taken = (0..spilled.len()).map(|number| spilled.next(number).unwrap().unwrap());
-            let again: Vec<_> = taken.map(|taken| taken.features).collect();
-            assert_eq!(again, features, "features come back as they were taken");
-            again
-        }
-    };
-    let candidates: Vec<Candidate<'_>> = ids.iter().zip(&features).map(|(id, f)| candidate_of(id, f)).collect();
+    let (ids, features) = features(&engine, texts);
+    for ((id, features), rank) in ids.iter().zip(&features).zip(ranks) {
+        spilled.take(id, features.as_ref(), 7, *rank).unwrap();
+    }
+    spilled.propose(&mut |_| {}).unwrap();
+    for (number, (id, features)) in (0..).zip(ids.iter().zip(&features)) {
+        let (_, taken) = spilled.get(number).unwrap().unwrap();
+        assert_eq!((&taken.id, &taken.features, taken.n_text_bytes), (id, features, 7));
+    }
+    let mut kept = Kept::default().with_recipe(engine.index().recipe()).of_spilled(&spilled);
+    let taken: Vec<Taken> = (0..spilled.len()).map(|turn| spilled.next(turn).unwrap().unwrap()).collect();
+    let candidates: Vec<Candidate<'_>> =
+        taken.iter().map(|taken| candidate_of(&taken.id, &taken.features)).collect();
     kept.decide(engine.index(), &candidates).unwrap()
+}
+
+fn features(engine: &Engine, texts: &[(String, String)]) -> (Vec<DocumentId>, Vec<Option<Features>>) {
+    let of_texts: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
+    (texts.iter().map(|(id, _)| id.parse().unwrap()).collect(), engine.features(&of_texts))
 }
 
 fn candidate_of<'a>(id: &'a DocumentId, features: &'a Option<Features>) -> Candidate<'a> {
     Candidate { id, features: features.as_ref(), source: None }
 }
 
+/// A document of a made-up corpus: its family, the places and new words of its changes, a length
+/// and an id.
+type Drawn = (u32, Vec<(usize, u32)>, u32, u32);
+
 /// Made-up corpora: texts of words from families, so that copies, near-duplicates, chains and
 /// crowds come about, and ids that come again.
 fn corpus() -> impl Strategy<Value = Vec<(String, String)>> {
-    let document = (0_u32..6, proptest::collection::vec((0_usize..400, 0_u32..1000), 0..6), 0_u32..60, 0_u32..40);
-    proptest::collection::vec(document, 1..160).prop_map(|documents| {
-        let documents = documents.into_iter().enumerate();
-        let text = |(n, (family, changes, len, id)): (usize, (u32, Vec<(usize, u32)>, u32, u32))| {
-            let mut words: Vec<String> =
-                (0..len * 2).map(|k| format!("w{}", (k * k * 7 + k * family) % 211 + family * 1000)).collect();
-            for (at, word) in changes {
-                if let Some(place) = words.get_mut(at) {
-                    *place = format!("n{word}");
-                }
+    let changes = proptest::collection::vec((0_usize..400, 0_u32..1000), 0..6);
+    let text = |(n, (family, changes, len, id)): (usize, Drawn)| {
+        let mut words: Vec<String> =
+            (0..len * 2).map(|k| format!("w{}", (k * k * 7 + k * family) % 211 + family * 1000)).collect();
+        for (at, word) in changes {
+            if let Some(place) = words.get_mut(at) {
+                *place = format!("n{word}");
             }
-            // A few ids come again.
-            let id = if id < 3 { format!("again {id}") } else { format!("{n}") };
-            (id, words.join(" "))
-        };
-        documents.map(text).collect()
-    })
+        }
+        // A few ids come again.
+        let id = if id < 3 { format!("again {id}") } else { format!("{n}") };
+        (id, words.join(" "))
+    };
+    proptest::collection::vec((0_u32..6, changes, 0_u32..60, 0_u32..40), 1..160)
+        .prop_map(move |documents| documents.into_iter().enumerate().map(text).collect())
 }
 
 proptest! {
@@ -72,9 +87,10 @@ proptest! {
     #[test]
     fn a_spilled_run_decides_as_one_in_memory(texts in corpus(),
         profile in prop::sample::select(Profile::ALL.map(|(profile, _)| profile).to_vec()),
-        n_bytes_max in prop::sample::select(vec![1 << 14, 1 << 24])) {
-        let in_memory = decided(&texts, profile, None);
-        prop_assert_eq!(decided(&texts, profile, Some(n_bytes_max)), in_memory);
+        n_ranks in 1_u64..7, n_bytes_max in prop::sample::select(vec![1 << 14, 1 << 24])) {
+        let ranks: Vec<u64> = (0..texts.len() as u64).map(|n| n * n % n_ranks).collect();
+        let expected = in_memory(&texts, profile, &ranks);
+        prop_assert_eq!(spilled(&texts, profile, &ranks, n_bytes_max), expected);
     }
 }
 
@@ -88,8 +104,11 @@ fn a_crowd_is_decided_as_in_memory() {
             (n.to_string(), format!("{same}{own}"))
         })
         .collect();
-    let in_memory = decided(&texts, Profile::Full, None);
-    let n_dropped = in_memory.iter().filter(|verdict| !matches!(verdict, Some(Verdict::Kept))).count();
-    assert!((50..290).contains(&n_dropped), "{n_dropped}");
-    assert_eq!(decided(&texts, Profile::Full, Some(1 << 20)), in_memory);
+    for n_ranks in [1, 5] {
+        let ranks: Vec<u64> = (0..300).map(|n| n % n_ranks).collect();
+        let expected = in_memory(&texts, Profile::Full, &ranks);
+        let n_dropped = expected.iter().filter(|verdict| !matches!(verdict, Some(Verdict::Kept))).count();
+        assert!((50..290).contains(&n_dropped), "{n_dropped}");
+        assert_eq!(spilled(&texts, Profile::Full, &ranks, 1 << 20), expected);
+    }
 }

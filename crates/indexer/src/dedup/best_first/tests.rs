@@ -160,7 +160,7 @@ fn run_over(first: &str, second: &str) -> Result<String, String> {
         doubts: Doubts::default(),
         counts,
     };
-    let mut sink = BestFirst::new(documents, verdicts, 0, results, None);
+    let mut sink = BestFirst::new(Documents::in_memory(documents, verdicts), 0, results, None);
     let wanted = Wanted { lines: true, ..Wanted::default() };
     let ran = job.run(None, wanted, &mut sink).map_err(|error| format!("{error:#}"));
     drop(sink);
