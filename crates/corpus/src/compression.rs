@@ -30,8 +30,9 @@ pub(super) struct Opened {
     pub(super) is_packed: bool,
 }
 
-/// Returns the content of `raw`: unpacked if packed, else unchanged.
-pub(super) fn open(mut raw: impl Read + Send + 'static) -> io::Result<Opened> {
+/// Returns the content of `raw`: unpacked if packed, else unchanged. A window of zstd may have
+/// `2^window_log_max` bytes.
+pub(super) fn open(mut raw: impl Read + Send + 'static, window_log_max: u32) -> io::Result<Opened> {
     let head = head(&mut raw)?;
     let is_packed = is_packed(&head);
     let (gzip, zstd, bzip2) = (head.starts_with(GZIP_MAGIC), zstandard::is_frame(&head), is_bzip2(&head));
@@ -39,7 +40,7 @@ pub(super) fn open(mut raw: impl Read + Send + 'static) -> io::Result<Opened> {
     let content: Box<dyn Read + Send> = if gzip {
         Box::new(Members::new(BufReader::with_capacity(READ_BUFFER_BYTES, raw)))
     } else if zstd {
-        zstandard::open(raw)?
+        zstandard::open(raw, window_log_max)?
     } else if bzip2 {
         Box::new(MultiBzDecoder::new(raw))
     } else {
@@ -49,8 +50,11 @@ pub(super) fn open(mut raw: impl Read + Send + 'static) -> io::Result<Opened> {
 }
 
 /// Returns the content of frames of zstd.
-pub(super) fn zstandard(raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-    zstandard::open(raw)
+pub(super) fn zstandard(
+    raw: impl Read + Send + 'static,
+    window_log_max: u32,
+) -> io::Result<Box<dyn Read + Send>> {
+    zstandard::open(raw, window_log_max)
 }
 
 /// Returns true if `head` begins content of a known compression.
@@ -94,6 +98,7 @@ impl Read for Counted {
 mod tests {
     use std::io::Write;
 
+    use super::super::options::WINDOW_LOG_MAX;
     use super::*;
 
     fn gzip(content: &[u8]) -> Vec<u8> {
@@ -114,7 +119,7 @@ mod tests {
 
     fn read(raw: Vec<u8>) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
-        open(Cursor::new(raw))?.content.read_to_end(&mut content)?;
+        open(Cursor::new(raw), WINDOW_LOG_MAX)?.content.read_to_end(&mut content)?;
         Ok(content)
     }
 

@@ -112,7 +112,7 @@ pub use made_ids::{FILES_MAX, MadeIds, RoundIds};
 pub use members::Members;
 pub use notes::Notes;
 pub use numbers::Grouped;
-pub use options::{InputOptions, PageText, RECORD_BYTES_MAX, RecordOptions, WAIT};
+pub use options::{InputOptions, PageText, RECORD_BYTES_MAX, RecordOptions, WAIT, WINDOW_LOG_MAX};
 pub use origin::Origin;
 pub use rank::{Rank, RankBy};
 pub use records::{Chunk, Numbered, Place, Position, RawRecord, RecordError};

@@ -46,6 +46,9 @@ pub struct RecordOptions {
     pub tables: TableOptions,
     /// Maximum length of a record in bytes, which bounds memory. A longer record is rejected.
     pub record_bytes_max: usize,
+    /// Binary logarithm of the largest window of zstd in bytes, which bounds memory. What was packed
+    /// with a larger one is rejected.
+    pub zstd_window_log_max: u32,
     /// Text that is taken of HTML pages.
     pub html: PageText,
 }
@@ -77,6 +80,9 @@ impl PageText {
 /// Default of [`RecordOptions::record_bytes_max`].
 pub const RECORD_BYTES_MAX: usize = 16 << 20;
 
+/// Default of [`RecordOptions::zstd_window_log_max`], and its maximum: what `zstd --long=31` writes.
+pub const WINDOW_LOG_MAX: u32 = 31;
+
 /// Default of [`InputOptions::wait`].
 pub const WAIT: Duration = Duration::from_secs(60);
 
@@ -94,6 +100,14 @@ impl Default for RecordOptions {
         let text_field = vec![FieldPath::name("text")];
         let (record_bytes_max, html) = (RECORD_BYTES_MAX, PageText::default());
         let tables = TableOptions::default();
-        Self { format: None, id_field: None, text_field, tables, record_bytes_max, html }
+        Self {
+            format: None,
+            id_field: None,
+            text_field,
+            tables,
+            record_bytes_max,
+            zstd_window_log_max: WINDOW_LOG_MAX,
+            html,
+        }
     }
 }
