@@ -14,6 +14,10 @@ use members::Members;
 /// Size of the buffer for reading a source.
 pub(crate) const READ_BUFFER_BYTES: usize = 64 << 10;
 
+/// Binary logarithm of the largest window of zstd that can be read, in bytes: what `zstd --long=31`
+/// writes.
+pub const WINDOW_LOG_MAX: u32 = 31;
+
 /// Number of bytes that tell the compressions apart.
 const HEAD_BYTES: usize = 10;
 
@@ -98,7 +102,6 @@ impl Read for Counted {
 mod tests {
     use std::io::Write;
 
-    use super::super::options::WINDOW_LOG_MAX;
     use super::*;
 
     fn gzip(content: &[u8]) -> Vec<u8> {

@@ -322,7 +322,7 @@ impl Read for Expected {
 mod tests {
     use std::io::Cursor;
 
-    use super::super::options::WINDOW_LOG_MAX;
+    use super::super::compression::WINDOW_LOG_MAX;
     use super::*;
 
     const WARC: &[u8] = b"WARC/1.0\r\nWARC-Type: warcinfo\r\n";

@@ -95,6 +95,7 @@ mod wildcards;
 struct Readme;
 
 pub use columns::Columns;
+pub use compression::WINDOW_LOG_MAX;
 pub use csv::{Quote, TableOptions, TextEncoding};
 pub use documents::{Document, Documents, Rejected};
 pub use error::Error;
@@ -112,7 +113,7 @@ pub use made_ids::{FILES_MAX, MadeIds, RoundIds};
 pub use members::Members;
 pub use notes::Notes;
 pub use numbers::Grouped;
-pub use options::{InputOptions, PageText, RECORD_BYTES_MAX, RecordOptions, WAIT, WINDOW_LOG_MAX};
+pub use options::{InputOptions, PageText, RECORD_BYTES_MAX, RecordOptions, WAIT};
 pub use origin::Origin;
 pub use rank::{Rank, RankBy};
 pub use records::{Chunk, Numbered, Place, Position, RawRecord, RecordError};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::compression::WINDOW_LOG_MAX;
 use super::csv::TableOptions;
 use super::field_path::FieldPath;
 use super::format::Format;
@@ -46,8 +47,8 @@ pub struct RecordOptions {
     pub tables: TableOptions,
     /// Maximum length of a record in bytes, which bounds memory. A longer record is rejected.
     pub record_bytes_max: usize,
-    /// Binary logarithm of the largest window of zstd in bytes, which bounds memory. What was packed
-    /// with a larger one is rejected.
+    /// Binary logarithm of the largest window of zstd in bytes, which bounds memory. A frame with a
+    /// larger one is rejected.
     pub zstd_window_log_max: u32,
     /// Text that is taken of HTML pages.
     pub html: PageText,
@@ -79,9 +80,6 @@ impl PageText {
 
 /// Default of [`RecordOptions::record_bytes_max`].
 pub const RECORD_BYTES_MAX: usize = 16 << 20;
-
-/// Default of [`RecordOptions::zstd_window_log_max`], and its maximum: what `zstd --long=31` writes.
-pub const WINDOW_LOG_MAX: u32 = 31;
 
 /// Default of [`InputOptions::wait`].
 pub const WAIT: Duration = Duration::from_secs(60);

@@ -3,8 +3,7 @@
 
 use std::io::{self, BufReader, Cursor, Read};
 
-use super::super::options::WINDOW_LOG_MAX;
-use super::READ_BUFFER_BYTES;
+use super::{READ_BUFFER_BYTES, WINDOW_LOG_MAX};
 
 const MAGIC: [u8; 4] = *b"\x28\xb5\x2f\xfd";
 

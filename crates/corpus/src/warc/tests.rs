@@ -1,8 +1,7 @@
 use std::io::{BufReader, Write};
 
-use super::super::compression::open;
+use super::super::compression::{WINDOW_LOG_MAX, open};
 use super::super::fields::testing::{names, rows};
-use super::super::options::WINDOW_LOG_MAX;
 use super::*;
 
 fn record(kind: &str, id: u32, content: &str) -> Vec<u8> {
