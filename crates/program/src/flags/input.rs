@@ -251,7 +251,7 @@ fn format() -> impl TypedValueParser<Value = Format> {
     let possible = |format: Format| {
         PossibleValue::new(format.name()).help(match format {
             Format::Jsonl => {
-                "JSON Lines: one object a line; also an array of objects, or objects over many lines"
+                "JSON Lines: one object a line; also an array of objects, or objects over many lines or in one"
             }
             Format::Csv => "Comma-separated values; the first row names the fields",
             Format::Tsv => "Tab-separated values",
