@@ -1,5 +1,6 @@
 //! Remote inputs: results equal those of files on disk, and errors on the way are reported.
 
+mod archives;
 mod faults;
 mod outputs;
 mod proxy;

@@ -16,14 +16,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let options = InputOptions::of([folder]);
     let (start, inputs) = (Instant::now(), Inputs::open(&options)?);
     let n_bytes = inputs.n_bytes.unwrap_or_default();
-    let mut texts = BTreeMap::new();
+    let (mut texts, mut n_rejected) = (BTreeMap::new(), 0);
     for document in inputs.documents(Fields::of(&options)) {
-        let document = document?;
+        let Ok(document) = document else {
+            n_rejected += 1;
+            continue;
+        };
         let name = Path::new(document.id.as_str()).file_stem().unwrap_or_default();
         texts.insert(name.to_string_lossy().into_owned(), json!({ "articleBody": document.text }));
     }
     let seconds = start.elapsed().as_secs_f64();
-    println!("{} pages, {:.1} MB/s", texts.len(), n_bytes as f64 / 1e6 / seconds);
+    let speed = n_bytes as f64 / 1e6 / seconds;
+    println!("{} pages, {n_rejected} rejected, {speed:.1} MB/s", texts.len());
     std::fs::write(output, serde_json::to_string(&texts)?)?;
     Ok(())
 }

@@ -69,7 +69,7 @@ impl Archived {
         let opened = caught(|| -> io::Result<Box<dyn Walk>> {
             Ok(match kind {
                 Archive::Tar => Box::new(tar::Tar::new(reading.unpacked_archive(source)?)),
-                Archive::Zip => Box::new(zip::Zip::open(source.location(), &reading.n_bytes_read)?),
+                Archive::Zip => Box::new(zip::Zip::open(source.location(), reading)?),
             })
         });
         let opened = opened.and_then(|opened| opened.map_err(|error| error.to_string()));

@@ -14,6 +14,10 @@ use members::Members;
 /// Size of the buffer for reading a source.
 pub(crate) const READ_BUFFER_BYTES: usize = 64 << 10;
 
+/// Binary logarithm of the largest window of zstd that can be read, in bytes: what `zstd --long=31`
+/// writes.
+pub const WINDOW_LOG_MAX: u32 = 31;
+
 /// Number of bytes that tell the compressions apart.
 const HEAD_BYTES: usize = 10;
 
@@ -30,8 +34,9 @@ pub(super) struct Opened {
     pub(super) is_packed: bool,
 }
 
-/// Returns the content of `raw`: unpacked if packed, else unchanged.
-pub(super) fn open(mut raw: impl Read + Send + 'static) -> io::Result<Opened> {
+/// Returns the content of `raw`: unpacked if packed, else unchanged. A window of zstd may have
+/// `2^window_log_max` bytes.
+pub(super) fn open(mut raw: impl Read + Send + 'static, window_log_max: u32) -> io::Result<Opened> {
     let head = head(&mut raw)?;
     let is_packed = is_packed(&head);
     let (gzip, zstd, bzip2) = (head.starts_with(GZIP_MAGIC), zstandard::is_frame(&head), is_bzip2(&head));
@@ -39,7 +44,7 @@ pub(super) fn open(mut raw: impl Read + Send + 'static) -> io::Result<Opened> {
     let content: Box<dyn Read + Send> = if gzip {
         Box::new(Members::new(BufReader::with_capacity(READ_BUFFER_BYTES, raw)))
     } else if zstd {
-        zstandard::open(raw)?
+        zstandard::open(raw, window_log_max)?
     } else if bzip2 {
         Box::new(MultiBzDecoder::new(raw))
     } else {
@@ -49,8 +54,11 @@ pub(super) fn open(mut raw: impl Read + Send + 'static) -> io::Result<Opened> {
 }
 
 /// Returns the content of frames of zstd.
-pub(super) fn zstandard(raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-    zstandard::open(raw)
+pub(super) fn zstandard(
+    raw: impl Read + Send + 'static,
+    window_log_max: u32,
+) -> io::Result<Box<dyn Read + Send>> {
+    zstandard::open(raw, window_log_max)
 }
 
 /// Returns true if `head` begins content of a known compression.
@@ -114,7 +122,7 @@ mod tests {
 
     fn read(raw: Vec<u8>) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
-        open(Cursor::new(raw))?.content.read_to_end(&mut content)?;
+        open(Cursor::new(raw), WINDOW_LOG_MAX)?.content.read_to_end(&mut content)?;
         Ok(content)
     }
 

@@ -101,8 +101,8 @@ impl Content {
     /// Detects the content of a whole stored file. `None` if the file begins like nothing special,
     /// or cannot be read; reading it reports the fault. Without a name that implies a format,
     /// content with zero bytes is binary.
-    pub(super) fn look(raw: impl Read + Send + 'static, is_named: bool) -> Option<Self> {
-        let mut opened = compression::open(raw).ok()?;
+    pub(super) fn look(raw: impl Read + Send + 'static, is_named: bool, window_log_max: u32) -> Option<Self> {
+        let mut opened = compression::open(raw, window_log_max).ok()?;
         let mut head = Vec::with_capacity(HEAD_BYTES);
         // A file that breaks off may still have given enough bytes.
         let _ = opened.content.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head);
@@ -229,8 +229,12 @@ pub(super) fn foreign(bytes: &[u8]) -> Option<&'static str> {
 
 /// Returns the unpacked content of `raw`. The first read fails if the content plainly is not of
 /// `format`.
-pub(super) fn unpacked(raw: impl Read + Send + 'static, format: Format) -> io::Result<Expected> {
-    let opened = compression::open(raw)?;
+pub(super) fn unpacked(
+    raw: impl Read + Send + 'static,
+    format: Format,
+    window_log_max: u32,
+) -> io::Result<Expected> {
+    let opened = compression::open(raw, window_log_max)?;
     let (inner, is_packed) = (opened.content, opened.is_packed);
     Ok(Expected {
         inner,
@@ -318,6 +322,7 @@ impl Read for Expected {
 mod tests {
     use std::io::Cursor;
 
+    use super::super::compression::WINDOW_LOG_MAX;
     use super::*;
 
     const WARC: &[u8] = b"WARC/1.0\r\nWARC-Type: warcinfo\r\n";
@@ -359,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_whole_file_is_looked_at_through_its_packing() {
-        let look = |raw: &[u8], is_named| Content::look(Cursor::new(raw.to_vec()), is_named);
+        let look = |raw: &[u8], is_named| Content::look(Cursor::new(raw.to_vec()), is_named, WINDOW_LOG_MAX);
         let packed = |content: &[u8]| zstd::encode_all(content, 1).unwrap();
         assert_eq!(look(&packed(WARC), true), Some(Content::Known(Format::Warc)));
         assert_eq!(look(&packed(b"PAR1\x15\x04"), true), Some(PACKED_PARQUET));
@@ -382,7 +387,8 @@ mod tests {
         let read = |content: &[u8], format| {
             let mut read = Vec::new();
             let raw = ByteByByte(Cursor::new(content.to_vec()));
-            let result = io::BufReader::new(unpacked(raw, format).unwrap()).read_to_end(&mut read);
+            let result =
+                io::BufReader::new(unpacked(raw, format, WINDOW_LOG_MAX).unwrap()).read_to_end(&mut read);
             (read, result.map_err(|error| error.to_string()))
         };
         let lines = vec![b'x'; 5000];

@@ -76,8 +76,8 @@ impl Source {
 
     /// Returns the reason why the source cannot be read in its format, if it can be opened again
     /// and plainly is something else.
-    pub(super) fn complaint(&self) -> Option<String> {
-        let content = Content::look(self.location.open().ok()?, true)?;
+    pub(super) fn complaint(&self, window_log_max: u32) -> Option<String> {
+        let content = Content::look(self.location.open().ok()?, true, window_log_max)?;
         content.complaint(self.format()?)
     }
 
@@ -117,7 +117,8 @@ pub(super) fn find(options: &InputOptions) -> anyhow::Result<Listing> {
     ensure!(n_stdin <= 1, "standard input (-) can be read only once");
     let format = options.records.format;
     let listing = Listing { sources: Vec::new(), n_bytes: Some(0), left_out: LeftOut::default() };
-    let mut found = Found { listing, format, remote: None, wait: options.wait };
+    let window_log_max = options.records.zstd_window_log_max;
+    let mut found = Found { listing, format, window_log_max, remote: None, wait: options.wait };
     for path in &options.files {
         match path.to_str() {
             Some(address) if is_remote(path) => found.add_remote(address, true)?,
@@ -160,6 +161,8 @@ struct Found {
     listing: Listing,
     /// Format of all files, if given by the user.
     format: Option<Format>,
+    /// Binary logarithm of the largest window of zstd.
+    window_log_max: u32,
     /// Client for remote files, once one is named.
     remote: Option<Remote>,
     /// Time to keep retrying remote files.
@@ -197,7 +200,7 @@ impl Found {
             let metadata = file.metadata().with_context(failed)?;
             if metadata.is_file() {
                 if by == By::Name || (by == By::Glob && said.is_none()) {
-                    let content = Content::look(file, said.is_some());
+                    let content = Content::look(file, said.is_some(), self.window_log_max);
                     match judge(&name, said, content) {
                         Ok(judged) => holds = judged,
                         Err(_) if by == By::Glob => {
@@ -269,7 +272,7 @@ impl Found {
         let (objects, stem_start) = match found {
             remote::Found::File(object) => {
                 if said(given, object.name()).is_none() {
-                    let content = Content::look(object.open_head(), false);
+                    let content = Content::look(object.open_head(), false, self.window_log_max);
                     let judged = judge(object.name(), None, content);
                     by_content = judged.map_err(|why| anyhow!("{} {why}", object.name()))?;
                 }

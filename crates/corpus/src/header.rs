@@ -26,13 +26,14 @@ impl Header {
         source: &mut Source,
         tables: TableOptions,
         record_bytes_max: usize,
+        window_log_max: u32,
     ) -> io::Result<Option<Self>> {
         let Some(format) = source.format() else { return Ok(None) };
         let (raw, is_once) = match source.opened.take() {
             Some(opened) => (opened, true),
             None => (source.location().open()?, false),
         };
-        let inner = BufReader::new(unpacked(Counted::new(raw, &Arc::default()), format)?);
+        let inner = BufReader::new(unpacked(Counted::new(raw, &Arc::default()), format, window_log_max)?);
         let mut remembering = Remembering { inner, bytes: Vec::new() };
         let csv::Opened { content, dialect, .. } = csv::open(&mut remembering, format, tables);
         let names = Csv::new(content, dialect, Default::default(), record_bytes_max).names()?;

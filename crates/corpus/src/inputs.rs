@@ -36,6 +36,7 @@ pub struct Inputs {
     /// Things found out about the inputs so far.
     pub notes: Notes,
     record_bytes_max: usize,
+    window_log_max: u32,
     tables: TableOptions,
     /// Use of whole rows, beside the fields found in them.
     pub whole_rows: WholeRows,
@@ -53,6 +54,7 @@ impl Inputs {
             left_out,
             notes: Notes::default(),
             record_bytes_max: options.records.record_bytes_max,
+            window_log_max: options.records.zstd_window_log_max,
             tables: options.records.tables,
             whole_rows: WholeRows::default(),
         })
@@ -93,7 +95,7 @@ impl Inputs {
         let mut headers = Vec::new();
         for source in &mut self.sources {
             let is_once = source.opened.is_some();
-            match Header::peek(source, self.tables, self.record_bytes_max) {
+            match Header::peek(source, self.tables, self.record_bytes_max, self.window_log_max) {
                 Ok(header) => headers.extend(header.map(|header| (source.path(), header))),
                 Err(error) if is_once => {
                     let failed = format!("failed to read {}", source.path().display());
@@ -109,10 +111,17 @@ impl Inputs {
     /// `columns`.
     #[must_use]
     pub fn chunks(self, from: Position, columns: &Columns) -> Chunks {
-        let Self { sources, n_bytes_read, notes, record_bytes_max, tables, whole_rows, .. } = self;
+        let Self { sources, n_bytes_read, notes, whole_rows, .. } = self;
+        let reading = Reading {
+            columns: columns.clone(),
+            whole_rows,
+            n_bytes_read,
+            notes,
+            record_bytes_max: self.record_bytes_max,
+            window_log_max: self.window_log_max,
+            tables: self.tables,
+        };
         let sources = sources.into_iter().enumerate();
-        let reading =
-            Reading { columns: columns.clone(), whole_rows, n_bytes_read, notes, record_bytes_max, tables };
         Chunks { sources, from, reading, current: None }
     }
 }

@@ -95,6 +95,7 @@ mod wildcards;
 struct Readme;
 
 pub use columns::Columns;
+pub use compression::WINDOW_LOG_MAX;
 pub use csv::{Quote, TableOptions, TextEncoding};
 pub use documents::{Document, Documents, Rejected};
 pub use error::Error;

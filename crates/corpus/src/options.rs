@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::compression::WINDOW_LOG_MAX;
 use super::csv::TableOptions;
 use super::field_path::FieldPath;
 use super::format::Format;
@@ -46,6 +47,9 @@ pub struct RecordOptions {
     pub tables: TableOptions,
     /// Maximum length of a record in bytes, which bounds memory. A longer record is rejected.
     pub record_bytes_max: usize,
+    /// Binary logarithm of the largest window of zstd in bytes, which bounds memory. A frame with a
+    /// larger one is rejected.
+    pub zstd_window_log_max: u32,
     /// Text that is taken of HTML pages.
     pub html: PageText,
 }
@@ -94,6 +98,14 @@ impl Default for RecordOptions {
         let text_field = vec![FieldPath::name("text")];
         let (record_bytes_max, html) = (RECORD_BYTES_MAX, PageText::default());
         let tables = TableOptions::default();
-        Self { format: None, id_field: None, text_field, tables, record_bytes_max, html }
+        Self {
+            format: None,
+            id_field: None,
+            text_field,
+            tables,
+            record_bytes_max,
+            zstd_window_log_max: WINDOW_LOG_MAX,
+            html,
+        }
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct Reading {
     pub(super) n_bytes_read: Arc<AtomicU64>,
     pub(super) notes: Notes,
     pub(super) record_bytes_max: usize,
+    /// Binary logarithm of the largest window of zstd.
+    pub(super) window_log_max: u32,
     pub(super) tables: TableOptions,
 }
 
@@ -51,7 +53,7 @@ impl Reading {
             let parts = source.location().open_parts()?;
             let parquet = self.parquet(parts, &self.n_bytes_read);
             // The actual content says more than the absence of the expected one.
-            let parquet = parquet.map_err(|error| match source.complaint() {
+            let parquet = parquet.map_err(|error| match source.complaint(self.window_log_max) {
                 Some(complaint) => io::Error::other(format!("the file {complaint}")),
                 None => error,
             });
@@ -60,7 +62,7 @@ impl Reading {
         let (name, is_stdin, is_once) = (source.origin(), source.is_stdin(), source.opened.is_some());
         let meter = Meter::start();
         let raw = Counted::new(source.open()?, &self.n_bytes_read);
-        let mut content = content::unpacked(meter.of(raw), format)?;
+        let mut content = content::unpacked(meter.of(raw), format, self.window_log_max)?;
         if is_once && content.is_tar() {
             return Ok(Opened::Tar(Box::new(meter.of(content))));
         }
@@ -71,7 +73,7 @@ impl Reading {
     pub(super) fn unpacked_archive(&self, source: Source) -> io::Result<Box<dyn Read + Send>> {
         let meter = Meter::start();
         let raw = meter.of(Counted::new(source.open()?, &self.n_bytes_read));
-        Ok(Box::new(meter.of(compression::open(raw)?.content)))
+        Ok(Box::new(meter.of(compression::open(raw, self.window_log_max)?.content)))
     }
 
     /// Opens a file in an archive.
@@ -87,7 +89,7 @@ impl Reading {
             return self.parquet(parts, &Arc::default());
         }
         let meter = Meter::start();
-        let content = content::unpacked(meter.of(content), format)?;
+        let content = content::unpacked(meter.of(content), format, self.window_log_max)?;
         self.records(format, origin, meter.of(content), false)
     }
 

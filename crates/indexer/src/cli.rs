@@ -41,6 +41,7 @@ const TOPICS: [(&str, &[&str]); 2] = [
             "quote",
             "encoding",
             "record-bytes-max",
+            "zstd-window-log-max",
             "make-ids",
             "source",
             "source-field",

@@ -124,12 +124,14 @@ fn no_part_has_its_name_before_all_are_whole() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("part-{}.jsonl");
     let args = ["dedup", "-q", "-", "--output", output.to_str().unwrap(), "--output-bytes-max", "20kB"];
-    let start = || {
-        let mut child = command("indexer", args).stdin(Stdio::piped()).spawn().unwrap();
+    let start_with = |more: &[&str]| {
+        let mut child = command("indexer", [&args, more].concat()).stdin(Stdio::piped()).spawn().unwrap();
         child.stdin.as_mut().unwrap().write_all(made_up_corpus(200, 22).as_bytes()).unwrap();
-        until(|| names(folder.path()).len() > 3);
+        let is_partial = |name: &&String| name.ends_with(".partial");
+        until(|| names(folder.path()).iter().filter(is_partial).count() > 3);
         child
     };
+    let start = || start_with(&[]);
     let mut child = start();
     // The same output again would take the partial files for left over ones.
     let second = run("indexer", args).expect(2).stderr;
@@ -141,6 +143,13 @@ fn no_part_has_its_name_before_all_are_whole() {
     // The next run removes them.
     let next = start().wait_with_output().unwrap();
     assert!(next.status.success(), "{next:?}");
-    let names = names(folder.path());
-    assert!(names.len() > 3 && names.iter().all(|name| name.starts_with("part-0")), "{names:?}");
+    let whole = names(folder.path());
+    assert!(whole.len() > 3 && whole.iter().all(|name| name.starts_with("part-0")), "{whole:?}");
+    // Where one part cannot have its name, none of either run is taken for the first of all.
+    let child = start_with(&["--force"]);
+    let [first, second] = ["part-00000.jsonl", "part-00001.jsonl"].map(|name| folder.path().join(name));
+    fs::remove_file(&second).unwrap();
+    fs::create_dir(&second).unwrap();
+    assert!(!child.wait_with_output().unwrap().status.success());
+    assert!(!first.exists() && folder.path().join("part-00002.jsonl").exists());
 }

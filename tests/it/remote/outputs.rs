@@ -4,11 +4,14 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use std::time::Duration;
 
 use super::indexer;
 use super::proxy::Proxy;
 use crate::resume::corpora;
-use crate::support::{Run, S3, made_up_corpus, news, open_s3, run, run_command, s3, unsealed, until};
+use crate::support::{
+    Run, S3, made_up_corpus, news, open_s3, run, run_command, s3, unsealed, until, until_within,
+};
 
 /// A place for a run, with a folder for temporary files of its own.
 struct Desk {
@@ -49,9 +52,16 @@ impl Desk {
 
     /// Starts a run that stands still where it sends its first part.
     fn held(&self, args: &[&str]) -> (Proxy, Child) {
-        let proxy = Proxy::holding_puts(&self.server.address);
-        let child = self.dedup(&proxy.address, args).spawn().unwrap();
-        proxy.wait_held();
+        self.held_at(&["PUT "], args)
+    }
+
+    /// Starts a run that stands still at a request with these words.
+    fn held_at(&self, words: &'static [&'static str], args: &[&str]) -> (Proxy, Child) {
+        let proxy = Proxy::holding(&self.server.address, words);
+        let mut child = self.dedup(&proxy.address, args).spawn().unwrap();
+        let has_ended = |child: &mut Child| child.try_wait().unwrap().is_some();
+        until_within(Duration::from_secs(120), || proxy.is_holding() || has_ended(&mut child));
+        assert!(proxy.is_holding(), "{:?}", child.wait_with_output());
         (proxy, child)
     }
 }
@@ -166,8 +176,9 @@ fn outputs_in_s3_that_exist() {
     let args = ["s3://corpus/out/exists/kept.jsonl", "--force"];
     let refused = desk.run(&[&args[..], &to].concat()).expect(2);
     assert!(refused.stderr.contains("is an input; write elsewhere"), "{refused:?}");
-    let refused = desk.run(&[&["s3://corpus/out/exists/", "--force"][..], &to].concat()).expect(2);
-    assert!(refused.stderr.contains("write elsewhere"), "{refused:?}");
+    let more = ["s3://corpus/out/exists/", "--output", "s3://corpus/out/exists/more.jsonl"];
+    let refused = desk.run(&more).expect(2);
+    assert!(refused.stderr.contains("lies in s3://corpus/out/exists/, all of which is read"), "{refused:?}");
     for (to, part) in [
         (["s3://corpus/out/twice.jsonl", "s3://corpus/out/twice.jsonl"], "two outputs go to one object"),
         (["s3://corpus/out/folder/", "s3://corpus/out/a.jsonl"], "names no file in the bucket"),
@@ -175,6 +186,8 @@ fn outputs_in_s3_that_exist() {
     ] {
         let refused = desk.run(&[input, "--output", to[0], "--duplicates", to[1]]).expect(2);
         assert!(refused.stderr.contains(part), "should say {part:?}: {refused:?}");
+        // Before any work.
+        assert!(!refused.stderr.contains("the outputs are whole in"), "{refused:?}");
     }
     desk.check_tidy("out/exists/");
 }
@@ -264,6 +277,51 @@ fn an_s3_server_that_fails_while_it_is_written_to() {
     desk.check_tidy("out/fails");
 }
 
+/// Nothing is visible before all is sent, and then one after another, the first part of the kept
+/// documents last.
+#[test]
+fn an_s3_server_that_fails_between_two_outputs() {
+    let Some(server) = s3() else { return };
+    let desk = Desk::new(server);
+    fs::write(desk.at("corpus.jsonl"), made_up_corpus(300, 5)).unwrap();
+    let to = ["--output", "s3://corpus/out/two/kept-{}.jsonl", "--output-bytes-max", "60kB"];
+    let dropped = ["--duplicates", "s3://corpus/out/two/dropped.jsonl", "--input-wait-seconds", "3"];
+    let args = [&["corpus.jsonl"][..], &to, &dropped].concat();
+    desk.run(&args).expect(0);
+    let all = server.keys("out/two/");
+    assert!(all.len() > 3, "{all:?}");
+    let remove_all = || server.keys("out/two/").iter().for_each(|key| server.remove(key));
+    remove_all();
+    for (words, there) in [
+        (&["PUT ", "kept-00001"][..], &[][..]),
+        (&["POST ", "dropped", "uploadId="], &[]),
+        (&["POST ", "kept-00000", "uploadId="], &[&all[..1], &all[2..]].concat()),
+    ] {
+        let (proxy, child) = desk.held_at(words, &args);
+        assert_eq!(server.keys("out/two/"), there, "{words:?}");
+        proxy.close_held();
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert_eq!((server.keys("out/two/"), server.uploads("out/two/")), (there.to_vec(), Vec::new()));
+        let (_, rest) = said.split_once("the outputs are whole in ").unwrap();
+        fs::remove_dir_all(rest.split_once(", to be copied").unwrap().0).unwrap();
+        remove_all();
+    }
+    desk.check_tidy("out/two/");
+}
+
+#[test]
+fn an_s3_server_whose_answer_is_lost() {
+    let Some(server) = s3() else { return };
+    let desk = Desk::new(server);
+    let (args, expected) = job(&desk, "out/lost.jsonl");
+    let proxy = Proxy::losing(&server.address, &["POST ", "lost.jsonl", "uploadId="]);
+    run_command(&mut desk.dedup(&proxy.address, &with(&args, &[]))).expect(0);
+    assert!(server.get("out/lost.jsonl").unwrap() == expected, "it is not as on disk");
+    desk.check_tidy("out/lost");
+}
+
 #[test]
 fn an_upload_to_s3_that_a_signal_ends() {
     let Some(server) = s3() else { return };
@@ -307,10 +365,22 @@ fn an_upload_to_s3_that_is_killed() {
         desk.check_tidy("out/killed");
         server.remove("out/killed.jsonl");
     }
-    // The object is gone, and the job knows.
+    // A run that lives keeps what it has sent.
+    let (_proxy, mut child) = desk.held(&with(&args, &[]));
+    desk.run(&with(&args, &[])).expect(0);
+    assert_eq!(server.uploads("out/killed"), ["out/killed.jsonl"]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    desk.run(&with(&args, &["--force"])).expect(0);
+    desk.check_tidy("out/killed");
+    server.remove("out/killed.jsonl");
+    // The object is gone or another one, and the job knows.
     let args = with(&args, &["--journal", "journal"]);
     let said = desk.run(&args).expect(2).stderr;
     assert!(said.contains("out/killed.jsonl is not there any more"), "{said}");
+    server.put("out/killed.jsonl", &desk.at("corpus.jsonl"));
+    let said = desk.run(&args).expect(2).stderr;
+    assert!(said.contains("out/killed.jsonl is not as it was left"), "{said}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
@@ -25,26 +26,33 @@ struct State {
     /// True to close connections at the end; otherwise they wait.
     closes: bool,
     n_closed: usize,
-    /// True to hold requests that send content.
-    holds_puts: bool,
+    /// Words in the first lines of requests to be held, or of the one whose answer is lost.
+    held: Option<&'static [&'static str]>,
+    lost: Option<&'static [&'static str]>,
     n_held: usize,
 }
 
 impl Proxy {
-    /// Starts a proxy that holds requests which send content, all others pass.
-    pub(super) fn holding_puts(server: &str) -> Self {
+    /// Starts a proxy that holds requests with all of these words, all others pass.
+    pub(super) fn holding(server: &str, words: &'static [&'static str]) -> Self {
         let proxy = Self::start(server, 0);
-        proxy.set(|state| (state.end, state.holds_puts) = (None, true));
+        proxy.set(|state| (state.end, state.held) = (None, Some(words)));
         proxy
     }
 
-    /// Waits until a request that sends content is held.
-    pub(super) fn wait_held(&self) {
-        let state = self.gate.state.lock().unwrap();
-        drop(self.gate.changed.wait_while(state, |state| state.n_held == 0).unwrap());
+    /// Starts a proxy that loses the answer to the first request with all of these words.
+    pub(super) fn losing(server: &str, words: &'static [&'static str]) -> Self {
+        let proxy = Self::start(server, 0);
+        proxy.set(|state| (state.end, state.lost) = (None, Some(words)));
+        proxy
     }
 
-    /// Closes the connections of requests that send content, and of all that follow.
+    /// Returns true once such a request is held.
+    pub(super) fn is_holding(&self) -> bool {
+        self.gate.state.lock().unwrap().n_held > 0
+    }
+
+    /// Closes the connections of requests that are held, and of all such that follow.
     pub(super) fn close_held(&self) {
         self.set(|state| state.closes = true);
     }
@@ -63,8 +71,14 @@ impl Proxy {
                 let (questions, answers) = (client.try_clone().unwrap(), server.try_clone().unwrap());
                 let gate = Arc::clone(&shared);
                 let of_questions = Arc::clone(&shared);
-                thread::spawn(move || forward(questions, server, |bytes| of_questions.ask(bytes)));
-                thread::spawn(move || forward(answers, client, |bytes| gate.pass(bytes.len())));
+                let is_lost = Arc::new(AtomicBool::new(false));
+                let loses = Arc::clone(&is_lost);
+                thread::spawn(move || forward(questions, server, |bytes| of_questions.ask(bytes, &loses)));
+                thread::spawn(move || {
+                    forward(answers, client, |bytes| {
+                        !is_lost.load(Ordering::Relaxed) && gate.pass(bytes.len())
+                    });
+                });
             }
         });
         Self { address, gate }
@@ -105,15 +119,23 @@ impl Proxy {
 }
 
 impl Gate {
-    /// Waits while a request is held. Returns false if the connection is to be closed.
-    fn ask(&self, bytes: &[u8]) -> bool {
+    /// Waits while a request is held. Returns false if the connection is to be closed, and notes a
+    /// request whose answer is lost.
+    fn ask(&self, bytes: &[u8], loses: &AtomicBool) -> bool {
+        let line = bytes.split(|byte| *byte == b'\r').next().unwrap_or_default();
+        let line = String::from_utf8_lossy(line);
+        let fits = |words: &'static [&'static str]| words.iter().all(|word| line.contains(word));
         let mut state = self.state.lock().unwrap();
-        if !state.holds_puts || !bytes.starts_with(b"PUT ") {
+        if state.lost.is_some_and(fits) {
+            state.lost = None;
+            loses.store(true, Ordering::Relaxed);
+        }
+        if !state.held.is_some_and(fits) {
             return true;
         }
         state.n_held += 1;
         self.changed.notify_all();
-        let state = self.changed.wait_while(state, |state| state.holds_puts && !state.closes).unwrap();
+        let state = self.changed.wait_while(state, |state| !state.closes).unwrap();
         !state.closes
     }
 

@@ -9,7 +9,7 @@ use arrow_ipc::writer::{FileWriter, StreamWriter};
 use serde_json::Value;
 
 use crate::indexer::inputs::PACKERS;
-use crate::support::{Run, json_lines, run, run_with_input};
+use crate::support::{Run, command, json_lines, run, run_command, run_with_input};
 
 /// Texts without words in common.
 const TEXTS: [&str; 4] = [
@@ -32,7 +32,7 @@ pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
 
 /// Returns a ZIP archive of these files, which are not packed.
 #[expect(clippy::little_endian_bytes, reason = "the numbers of a ZIP archive are")]
-fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
     let (mut bytes, mut directory) = (Vec::new(), Vec::new());
     for (name, content) in files {
         let [len, start] = [content.len(), bytes.len()].map(|n| u32::try_from(n).unwrap().to_le_bytes());
@@ -119,6 +119,49 @@ fn a_pipe_may_hold_tar_and_not_zip() {
     let content = zip(&[("a.txt", TEXTS[0].as_bytes())]);
     let read = run_with_input("indexer", ["fingerprint", "-"], &content).expect(1);
     assert!(read.stderr.contains("is a ZIP archive"), "{read:?}");
+}
+
+/// Returns a frame of zstd whose header asks for a window of `2^window_log` bytes.
+fn frame(window_log: u8, content: &[u8]) -> Vec<u8> {
+    const LAST_AND_STORED: usize = 1;
+    let block = content.len() << 3 | LAST_AND_STORED;
+    let block = [block as u8, (block >> 8) as u8, (block >> 16) as u8];
+    [b"\x28\xb5\x2f\xfd\0", &[(window_log - 10) << 3][..], &block, content].concat()
+}
+
+#[test]
+fn windows_of_zstd_are_bounded_by_a_flag() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let lines = json_lines([("a", TEXTS[0])]);
+    let line = frame(28, lines.as_bytes());
+    let row = format!("id,text\na,{}\n", TEXTS[0]);
+    for (name, content) in [
+        ("a.jsonl.zst", line.clone()),
+        ("a.csv.zst", frame(28, row.as_bytes())),
+        ("a.tar.zst", frame(28, &tar(&[("a.jsonl", lines.as_bytes())]))),
+        ("a.tar", tar(&[("a.jsonl.zst", &line)])),
+        ("a.zip", zip(&[("a.jsonl.zst", &line)])),
+        ("a", line.clone()),
+    ] {
+        fs::write(at(name), content).unwrap();
+        dedup(folder.path(), name).expect(0);
+        assert_eq!(kept(folder.path()), ["a"], "{name}");
+        let read_within = |bound: &str| {
+            let output = if name.contains(".csv") { "kept.csv" } else { "kept.jsonl" };
+            let (input, kept) = (at(name), at(output));
+            run("indexer", ["dedup", "--force", &input, "--output", &kept, "--zstd-window-log-max", bound])
+        };
+        read_within("28").expect(0);
+        let refused = read_within("27").expect(1);
+        let told = "larger than 2^27 bytes, the bound on memory that --zstd-window-log-max 27 sets";
+        assert!(refused.stderr.contains(told), "{name}: {refused:?}");
+        let mut by_environment = command("indexer", ["fingerprint", &at(name)]);
+        let refused = run_command(by_environment.env("PIGEONHOLE_ZSTD_WINDOW_LOG_MAX", "27")).expect(1);
+        assert!(refused.stderr.contains(told), "{name}: {refused:?}");
+    }
+    let refused = run("indexer", ["fingerprint", "--zstd-window-log-max", "32", &at("a")]).expect(2);
+    assert!(refused.stderr.contains("32 is not in 10..=31"), "{refused:?}");
 }
 
 /// A document of an office suite is a ZIP archive, and no folder of texts.

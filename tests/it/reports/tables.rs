@@ -117,12 +117,18 @@ fn exports_in_other_encodings_and_with_other_delimiters() {
         ("b.csv", utf_16(&format!("\u{feff}{rows}"))),
         ("c.csv", utf_16(&rows)),
         ("d.csv", rows.replace(';', "|").into()),
+        ("e.csv", format!("\u{feff}sep=;\r\n{rows}").into()),
+        // By the rows alone it would be the comma.
+        ("f.csv", format!("SEP=|\n{}", rows.replace(';', "|").replace(' ', ", ")).into()),
     ]);
-    for name in ["a.csv", "b.csv", "c.csv", "d.csv"] {
+    for name in ["a.csv", "b.csv", "c.csv", "d.csv", "e.csv"] {
         case.check(name, &[], &[("1", text)]);
     }
     let said = case.dedup("a.csv", "kept.jsonl", &[]).expect(0).stderr;
     assert!(said.contains("a.csv: read as in windows-1252, cells between ';'"), "{said}");
+    case.check("f.csv", &[], &[("1", &text.replace(' ', ", "))]);
+    let damaged = case.dedup("e.csv", "kept.jsonl", &["--text-field", "body"]).expect(1).stderr;
+    assert!(damaged.contains("e.csv:3: there is no field \"body\""), "{damaged}");
     case.check("a.csv", &["--encoding", "latin1", "--delimiter", ";", "--quote", "none"], &[("1", text)]);
 }
 
@@ -158,13 +164,15 @@ fn what_is_no_number_in_a_field_that_no_one_reads() {
 }
 
 #[test]
-fn arrays_and_objects_over_many_lines() {
+fn arrays_and_objects_over_many_lines_or_in_one() {
     let [a, b, ..] = TEXTS;
     let printed =
         format!("{{\n  \"id\": 1,\n  \"text\": {a:?}\n}}\n{{\n  \"id\": 2,\n  \"text\": {b:?}\n}}\n");
     let array = format!("[{{\"id\":1,\"text\":{a:?}}},\n{{\"id\":2,\"text\":{b:?}}}]");
-    let case = Case::new(&[("a.json", printed.into()), ("b.json", array.into())]);
-    for name in ["a.json", "b.json"] {
+    // As clouds deliver streams.
+    let line = format!("{{\"id\":1,\"text\":{a:?}}}{{\"id\":2,\"text\":{b:?}}}");
+    let case = Case::new(&[("a.json", printed.into()), ("b.json", array.into()), ("c.json", line.into())]);
+    for name in ["a.json", "b.json", "c.json"] {
         case.check(name, &[], &[("1", a), ("2", b)]);
     }
 }

@@ -232,6 +232,8 @@ fn zip_that_is_damaged_or_forged_says_so() {
     assert!(changed(directory + 10, 9)[0].contains("Deflate64"));
     assert!(changed(directory + 10, 77)[0].contains("not known here"));
     assert!(changed(directory + 24, 99)[0].contains("another length"));
+    let cut = changed(directory + 20, u8::try_from(whole.len()).unwrap());
+    assert!(cut[0].contains("breaks off in this member"), "{cut:?}");
     // Of two members, only one is in the directory.
     let n_entries = whole.len() - 12;
     assert!(changed(n_entries, 3).last().unwrap().contains("should have 3 members, and has 2"));

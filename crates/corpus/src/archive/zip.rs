@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicU64;
 use super::super::compression::Counted;
 use super::super::left_out::LeftOut;
 use super::super::location::{Location, Parts};
+use super::super::reading::Reading;
 use super::bytes::short;
 use super::names::Name;
 use super::{Holds, Member, Walk};
@@ -34,14 +35,17 @@ pub(super) struct Zip {
     /// Sum of the lengths of all members so far, as stored.
     n_stored: u64,
     n_bytes_read: Arc<AtomicU64>,
+    /// Binary logarithm of the largest window of zstd.
+    window_log_max: u32,
 }
 
 impl Zip {
-    pub(super) fn open(location: &Location, n_bytes_read: &Arc<AtomicU64>) -> io::Result<Self> {
+    pub(super) fn open(location: &Location, reading: &Reading) -> io::Result<Self> {
         let parts = location.open_parts()?;
         let n_bytes = parts.n_bytes()?;
         let directory = Directory::find(&parts, n_bytes)?;
-        Ok(Self { parts, n_bytes, directory, n_stored: 0, n_bytes_read: Arc::clone(n_bytes_read) })
+        let (n_bytes_read, window_log_max) = (Arc::clone(&reading.n_bytes_read), reading.window_log_max);
+        Ok(Self { parts, n_bytes, directory, n_stored: 0, n_bytes_read, window_log_max })
     }
 
     /// Returns the bytes of a member, unpacked; the error is the reason shown to the user.
@@ -61,7 +65,7 @@ impl Zip {
             return Err(damaged("the archive breaks off in this member"));
         }
         let stored = self.parts.from(start)?.take(entry.n_stored);
-        packed::unpacked(Counted::new(Box::new(stored), &self.n_bytes_read), entry)
+        packed::unpacked(Counted::new(Box::new(stored), &self.n_bytes_read), entry, self.window_log_max)
     }
 }
 

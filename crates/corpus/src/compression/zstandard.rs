@@ -1,9 +1,9 @@
-//! Zstandard: frames with any window up to 2 GiB, skippable frames, and the dictionary that a
+//! Zstandard: frames with windows up to a bound, skippable frames, and the dictionary that a
 //! `.warc.zst` file may have in front.
 
 use std::io::{self, BufReader, Cursor, Read};
 
-use super::READ_BUFFER_BYTES;
+use super::{READ_BUFFER_BYTES, WINDOW_LOG_MAX};
 
 const MAGIC: [u8; 4] = *b"\x28\xb5\x2f\xfd";
 
@@ -18,10 +18,6 @@ const DICTIONARY_MAGIC: [u8; 4] = *b"\x5d\x2a\x4d\x18";
 /// Maximum length in bytes of a dictionary, packed or not; usual ones have some hundred KiB.
 const DICTIONARY_BYTES_MAX: usize = 64 << 20;
 
-/// Binary logarithm of the largest window: what `zstd --long=31` writes. Memory for a window is
-/// taken as far as content fills it.
-const WINDOW_LOG_MAX: u32 = 31;
-
 /// Returns true if `head` begins a frame, of content or to be skipped.
 pub(super) fn is_frame(head: &[u8]) -> bool {
     let is_skippable =
@@ -29,23 +25,31 @@ pub(super) fn is_frame(head: &[u8]) -> bool {
     head.starts_with(&MAGIC) || head.split_first().is_some_and(|(first, rest)| is_skippable(*first, rest))
 }
 
-/// Returns the content of the frames in `raw`, which [begins](is_frame) with one.
-pub(super) fn open(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+/// Returns the content of the frames in `raw`, which [begins](is_frame) with one. Memory for a
+/// window, of at most `2^window_log_max` bytes, is taken as far as content fills it.
+pub(super) fn open(
+    mut raw: impl Read + Send + 'static,
+    window_log_max: u32,
+) -> io::Result<Box<dyn Read + Send>> {
     let mut head = [0; 4];
     raw.read_exact(&mut head)?;
     let (dictionary, rest) = match head {
         DICTIONARY_MAGIC => (dictionary(&mut raw)?, Cursor::new(&[][..])),
         MAGIC => (Vec::new(), Cursor::new(&MAGIC[..])),
-        _ => return decoder(Cursor::new(head).chain(raw), &[]),
+        _ => return decoder(Cursor::new(head).chain(raw), &[], window_log_max),
     };
-    decoder(rest.chain(raw), &dictionary)
+    decoder(rest.chain(raw), &dictionary, window_log_max)
 }
 
-fn decoder(raw: impl Read + Send + 'static, dictionary: &[u8]) -> io::Result<Box<dyn Read + Send>> {
+fn decoder(
+    raw: impl Read + Send + 'static,
+    dictionary: &[u8],
+    window_log_max: u32,
+) -> io::Result<Box<dyn Read + Send>> {
     let raw = BufReader::with_capacity(READ_BUFFER_BYTES, raw);
     let mut decoder = zstd::Decoder::with_dictionary(raw, dictionary)?;
-    decoder.window_log_max(WINDOW_LOG_MAX)?;
-    Ok(Box::new(Explained(decoder)))
+    decoder.window_log_max(window_log_max)?;
+    Ok(Box::new(Explained { inner: decoder, window_log_max }))
 }
 
 /// Reads the dictionary behind its magic number: as it is, or packed with zstd itself.
@@ -78,21 +82,37 @@ fn dictionary(raw: &mut impl Read) -> io::Result<Vec<u8>> {
 }
 
 /// Content whose errors say what to do.
-struct Explained<R>(R);
+struct Explained<R> {
+    inner: R,
+    window_log_max: u32,
+}
 
 impl<R: Read> Read for Explained<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer).map_err(|error| {
+        self.inner.read(buffer).map_err(|error| {
             let said = error.to_string();
             let help = if said.contains("too much memory") {
-                "its window is larger than 2 GiB; pack it again with zstd --long=31 or less"
+                too_wide(self.window_log_max)
             } else if said.to_ascii_lowercase().contains("dictionary") {
                 "it was packed with a dictionary that does not lie in front of it; unpack it with zstd -D"
+                    .to_owned()
             } else {
                 return error;
             };
             io::Error::new(error.kind(), format!("{said}: {help}"))
         })
+    }
+}
+
+/// Returns what to do about a window larger than the bound.
+fn too_wide(window_log_max: u32) -> String {
+    if window_log_max < WINDOW_LOG_MAX {
+        format!(
+            "its window is larger than 2^{window_log_max} bytes, the bound on memory that \
+             --zstd-window-log-max {window_log_max} sets; give a larger one, up to {WINDOW_LOG_MAX}"
+        )
+    } else {
+        format!("its window is larger than 2 GiB; pack it again with zstd --long={WINDOW_LOG_MAX} or less")
     }
 }
 
@@ -104,8 +124,12 @@ mod tests {
     use super::*;
 
     fn read(raw: &[u8]) -> io::Result<Vec<u8>> {
+        read_within(raw, WINDOW_LOG_MAX)
+    }
+
+    fn read_within(raw: &[u8], window_log_max: u32) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
-        open(Cursor::new(raw.to_vec()))?.content.read_to_end(&mut content)?;
+        open(Cursor::new(raw.to_vec()), window_log_max)?.content.read_to_end(&mut content)?;
         Ok(content)
     }
 
@@ -168,11 +192,20 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_bounded_by_two_gibibytes() {
+    fn windows_are_bounded() {
         for window_log in [17, 27, 28, 31] {
             assert_eq!(read(&with_window(window_log - 10)).unwrap(), b"abc", "{window_log}");
         }
         let wider = read(&with_window(22)).unwrap_err().to_string();
         assert!(wider.contains("its window is larger than 2 GiB"), "{wider}");
+        for bound in [10, 20, 27, 30] {
+            let window = |log: u32| with_window(log as u8 - 10);
+            assert_eq!(read_within(&window(bound), bound).unwrap(), b"abc", "{bound}");
+            let wider = read_within(&window(bound + 1), bound).unwrap_err().to_string();
+            assert!(wider.contains(&format!("--zstd-window-log-max {bound} sets")), "{wider}");
+            // Frames after the first, too.
+            let later = [&with_window(0)[..], &window(bound + 1)].concat();
+            assert!(read_within(&later, bound).is_err());
+        }
     }
 }

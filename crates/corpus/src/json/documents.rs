@@ -1,15 +1,18 @@
-//! JSON that is not one object a line: an array of objects, or objects printed over many lines. Its
-//! objects come one by one, each as a line without the spaces between its parts.
+//! JSON that is not one object a line: an array of objects, or objects printed over many lines or
+//! one after another in one. They come one by one, each as a line without the spaces between its
+//! parts.
 
 use std::io::{self, BufRead};
+
+use serde::de::IgnoredAny;
 
 use super::super::reader::RecordReader;
 use super::super::records::{Form, RecordError, Records};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Returns true if content with this beginning is an array of objects, or an object printed over
-/// many lines.
+/// Returns true if content with this beginning is an array of objects, an object printed over many
+/// lines, or several in a line that does not end, as streams of clouds are delivered.
 pub(crate) fn are_documents(head: &[u8]) -> bool {
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).trim_ascii_start();
     let Some((first, rest)) = head.split_first() else { return false };
@@ -18,11 +21,20 @@ pub(crate) fn are_documents(head: &[u8]) -> bool {
         // The first object of an array may stand in the same line.
         b'[' => matches!(next, Some(b'{' | b']')),
         b'{' => {
+            let rest = rest.trim_ascii_end();
             let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
-            line.len() < rest.len() && line.trim_ascii().is_empty() && matches!(next, Some(b'"' | b'}'))
+            let is_printed = line.trim_ascii().is_empty() && matches!(next, Some(b'"' | b'}'));
+            if line.len() < rest.len() { is_printed } else { object_follows(head) }
         }
         _ => false,
     }
+}
+
+/// Returns true if another object follows the one at the beginning of `line`.
+fn object_follows(line: &[u8]) -> bool {
+    let mut objects = serde_json::Deserializer::from_slice(line).into_iter::<IgnoredAny>();
+    let first = objects.next().is_some_and(|object| object.is_ok());
+    first && line.get(objects.byte_offset()..).is_some_and(|rest| rest.trim_ascii_start().starts_with(b"{"))
 }
 
 pub(crate) struct Documents<R> {
@@ -182,6 +194,7 @@ mod tests {
         check(&format!("[{a},{b}]"), 99, &[Ok(a), Ok(b)]);
         check(&format!("\u{feff}[\n  {a},\n  {b}\n]\n"), 99, &[Ok(a), Ok(b)]);
         check("[{\n  \"id\" : 1,\r\n\t\"t\": \"x y\"\n}]", 99, &[Ok(r#"{"id":1,"t":"x y"}"#)]);
+        check(&format!("{a}{b} {a}"), 99, &[Ok(a), Ok(b), Ok(a)]);
         check(&format!("{{\n \"x\": 1\n}}\n{a}\n{b}"), 99, &[Ok(r#"{"x":1}"#), Ok(a), Ok(b)]);
     }
 
@@ -206,6 +219,12 @@ mod tests {
             ("{\"id\":1,\n", false),
             ("{\n{\"id\":1}", false),
             ("[1,2]\n[3]", false),
+            ("{\"id\":1}{\"id\":2}", true),
+            ("{\"id\":\"}{\"} {\"id\":2", true),
+            ("{\"id\":1}{\"id\":2}\n", true),
+            ("{\"id\":1}{\"id\":2}\n{\"id\":3}", false),
+            ("{\"id\":1}\n", false),
+            ("{\"id\":1} 7", false),
             ("{", false),
             ("", false),
         ] {

@@ -194,3 +194,29 @@ fn parts_come_in_few_windows() {
     let n_asked = server.asked().len();
     assert!(n_asked <= 7, "{:?}", server.asked());
 }
+
+/// As members of a ZIP archive are: their headers and contents one after another, in turn with its
+/// directory, and some of them passed over.
+#[test]
+fn parts_that_nobody_announced_come_in_windows_that_grow() {
+    let server = Server::start(|_| Answer::ok(content()));
+    let (windows, content) = (find(&server, "/a.zip").unwrap().windows(), content());
+    let check = |start: usize, len: usize| {
+        let mut read = vec![0; len];
+        windows.from(start as u64).read_exact(&mut read).unwrap();
+        assert!(read == content[start..start + len], "{start} {len}");
+    };
+    (0..content.len() - 30_000).step_by(30_000).for_each(|start| check(start, 30_000));
+    // Of 64, 128, … KiB, up to 4 MiB each.
+    let asked = server.asked();
+    assert!((7..=10).contains(&(asked.len() - 1)), "{asked:?}");
+    let server = Server::start(move |_| Answer::ok(content));
+    let windows = find(&server, "/b.zip").unwrap().windows();
+    for (n, start) in (0..8_000_000).step_by(1_000_000).enumerate() {
+        windows.get(start, 30).unwrap();
+        windows.get(start + (64 << 10) - 30, 30).unwrap();
+        assert_eq!(server.asked().len(), n + 2, "a short window each, and the first question");
+    }
+    windows.get(7_000_000 + (64 << 10), 30).unwrap();
+    assert_eq!(server.asked().len(), 10);
+}

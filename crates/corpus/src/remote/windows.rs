@@ -1,5 +1,7 @@
 //! Files read in parts, in any order. A part is a window of some megabytes, since each costs a
 //! request. The last windows are kept, since Parquet returns for bytes a little further on.
+//! Outside of known extents a window is small at first and twice as long as the last one where it
+//! goes on from there: a ZIP archive is read member by member, and some of them are passed over.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -37,11 +39,13 @@ pub(crate) struct Windows {
     /// Extents in order, each read from its beginning to its end. No window crosses the end of an
     /// extent.
     extents: Arc<OnceLock<Vec<Range<u64>>>>,
+    /// The last window outside of them.
+    last: Arc<Mutex<Range<u64>>>,
 }
 
 impl Windows {
     pub(super) fn new(object: Object) -> Self {
-        Self { object, extents: Arc::default() }
+        Self { object, extents: Arc::default(), last: Arc::default() }
     }
 
     /// Announces the parts to be read, each from its beginning to its end.
@@ -91,8 +95,17 @@ impl Windows {
         let n_before = extents.partition_point(|extent| extent.start <= start);
         match n_before.checked_sub(1).map(|n| &extents[n]).filter(|extent| start < extent.end) {
             Some(extent) => extent.end.min(start.saturating_add(WINDOW_BYTES)),
-            None => start.saturating_add(FIRST_BYTES),
+            None => self.next_window_end(start),
         }
+    }
+
+    /// Returns the end of a window outside of the extents.
+    fn next_window_end(&self, start: u64) -> u64 {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let goes_on = !last.is_empty() && (last.start..=last.end).contains(&start);
+        let len = if goes_on { (2 * (last.end - last.start)).min(WINDOW_BYTES) } else { FIRST_BYTES };
+        *last = start..start.saturating_add(len);
+        last.end
     }
 }
 

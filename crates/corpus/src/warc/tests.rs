@@ -1,6 +1,6 @@
 use std::io::{BufReader, Write};
 
-use super::super::compression::open;
+use super::super::compression::{WINDOW_LOG_MAX, open};
 use super::super::fields::testing::{names, rows};
 use super::*;
 
@@ -36,7 +36,8 @@ fn gzip(content: &[u8]) -> Vec<u8> {
 
 /// Reads all records: ids and texts of the pages, or the reasons, with their numbers.
 fn read(content: Vec<u8>, record_bytes_max: usize) -> Vec<String> {
-    let content = BufReader::with_capacity(7, open(io::Cursor::new(content)).unwrap().content);
+    let content =
+        BufReader::with_capacity(7, open(io::Cursor::new(content), WINDOW_LOG_MAX).unwrap().content);
     let rows = rows(&mut Warc::new(content, record_bytes_max), names(&["text"], false));
     rows.into_iter().map(|(number, row)| format!("{number} {}", row.unwrap_or_else(|why| why))).collect()
 }
@@ -96,7 +97,7 @@ fn reading_goes_on_after_a_damaged_record() {
 #[test]
 fn every_record_is_counted_once() {
     let count = |content: Vec<u8>| {
-        let content = BufReader::new(open(io::Cursor::new(content)).unwrap().content);
+        let content = BufReader::new(open(io::Cursor::new(content), WINDOW_LOG_MAX).unwrap().content);
         let (mut warc, mut counts) = (Warc::new(content, 999), [0; 3]);
         while let Some(records) = warc.next_records() {
             for (_, record) in records.iter() {

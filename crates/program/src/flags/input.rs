@@ -8,7 +8,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use corpus::{
     Digits, FieldPath, Format, InputOptions, PageText, Quote, RECORD_BYTES_MAX, RecordOptions, TableOptions,
-    TextEncoding, WAIT,
+    TextEncoding, WAIT, WINDOW_LOG_MAX,
 };
 
 /// Flags that name the files to read.
@@ -159,13 +159,26 @@ fn delimiter(given: &str) -> Result<u8, &'static str> {
     }
 }
 
-/// Bound on the length of a record.
+/// Bounds on memory.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Input")]
 struct BoundArgs {
     /// Reject a record longer than this many bytes, which bounds memory
     #[arg(long, value_name = "BYTES", default_value_t = RECORD_BYTES_MAX, env = "PIGEONHOLE_RECORD_BYTES_MAX")]
     record_bytes_max: usize,
+    /// Reject what zstd packed with a window of more than 2^N bytes (zstd --long=N), which bounds
+    /// memory
+    ///
+    /// Reading takes as much memory as the window of a file, for each file that is read at a time.
+    /// What zstd writes without --long has windows of at most 2^27 bytes.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = WINDOW_LOG_MAX,
+        env = "PIGEONHOLE_ZSTD_WINDOW_LOG_MAX",
+        value_parser = clap::value_parser!(u32).range(10..=i64::from(WINDOW_LOG_MAX))
+    )]
+    zstd_window_log_max: u32,
 }
 
 /// Treatment of records without an id.
@@ -201,9 +214,8 @@ impl RecordArgs {
     /// Returns the options of these flags.
     #[must_use]
     pub fn options(self) -> RecordOptions {
-        let Self { form: FormArgs { format, id_field }, text_field, tables, bound } = self;
-        let (tables, record_bytes_max, html) = (tables.into(), bound.record_bytes_max, PageText::default());
-        RecordOptions { format, id_field, text_field, tables, record_bytes_max, html }
+        let Self { form, text_field, tables, bound } = self;
+        options(form, text_field, tables, bound)
     }
 }
 
@@ -223,17 +235,23 @@ impl From<RecordArgs> for RecordOptions {
 
 impl From<TextlessArgs> for RecordOptions {
     fn from(args: TextlessArgs) -> Self {
-        let TextlessArgs { form: FormArgs { format, id_field }, tables, bound } = args;
-        let (tables, record_bytes_max, html) = (tables.into(), bound.record_bytes_max, PageText::default());
-        Self { format, id_field, text_field: Vec::new(), tables, record_bytes_max, html }
+        let TextlessArgs { form, tables, bound } = args;
+        options(form, Vec::new(), tables, bound)
     }
+}
+
+fn options(form: FormArgs, text_field: Vec<FieldPath>, tables: TableArgs, bound: BoundArgs) -> RecordOptions {
+    let FormArgs { format, id_field } = form;
+    let BoundArgs { record_bytes_max, zstd_window_log_max } = bound;
+    let (tables, html) = (tables.into(), PageText::default());
+    RecordOptions { format, id_field, text_field, tables, record_bytes_max, zstd_window_log_max, html }
 }
 
 fn format() -> impl TypedValueParser<Value = Format> {
     let possible = |format: Format| {
         PossibleValue::new(format.name()).help(match format {
             Format::Jsonl => {
-                "JSON Lines: one object a line; also an array of objects, or objects over many lines"
+                "JSON Lines: one object a line; also an array of objects, or objects over many lines or in one"
             }
             Format::Csv => "Comma-separated values; the first row names the fields",
             Format::Tsv => "Tab-separated values",
@@ -309,6 +327,7 @@ mod tests {
             "--id-field=/meta/id",
             "--text-field=title,body",
             "--record-bytes-max=7",
+            "--zstd-window-log-max=27",
             "--html=text",
             "--delimiter=tab",
             "--quote=none",
@@ -317,14 +336,30 @@ mod tests {
         ]);
         assert_eq!(given.files, [PathBuf::from("a.jsonl"), PathBuf::from("s3://bucket/b")]);
         assert_eq!((given.files_from, given.wait), (Some("list".into()), Duration::from_secs(5)));
-        let RecordOptions { format, id_field, text_field, tables, record_bytes_max, html } = given.records;
+        let RecordOptions {
+            format,
+            id_field,
+            text_field,
+            tables,
+            record_bytes_max,
+            zstd_window_log_max,
+            html,
+        } = given.records;
         assert_eq!((tables.delimiter, tables.quote), (Some(b'\t'), Some(Quote::None)));
         assert_eq!(tables.encoding, "windows-1252".parse().ok());
         assert_eq!((format, id_field), (Some(Format::Csv), Some("/meta/id".parse().unwrap())));
         assert_eq!(text_field, ["title", "body"].map(|name| name.parse().unwrap()));
-        assert_eq!((record_bytes_max, html, given.make_ids), (7, PageText::Text, true));
+        assert_eq!((record_bytes_max, zstd_window_log_max), (7, 27));
+        assert_eq!((html, given.make_ids), (PageText::Text, true));
         assert!(Program::try_parse_from(["program"]).is_err());
-        for refused in [["--format", "docx"], ["--delimiter", "ab"], ["--quote", "ab"], ["--encoding", "x"]] {
+        for refused in [
+            ["--format", "docx"],
+            ["--delimiter", "ab"],
+            ["--quote", "ab"],
+            ["--encoding", "x"],
+            ["--zstd-window-log-max", "9"],
+            ["--zstd-window-log-max", "32"],
+        ] {
             assert!(Program::try_parse_from([&["program", "a"][..], &refused].concat()).is_err());
         }
     }

@@ -18,13 +18,14 @@ const ZSTANDARD: usize = 93;
 pub(super) fn unpacked(
     stored: impl Read + Send + 'static,
     entry: &Entry,
+    window_log_max: u32,
 ) -> io::Result<Box<dyn Read + Send>> {
     let buffered = |stored| BufReader::with_capacity(READ_BUFFER_BYTES, stored);
     let inner: Box<dyn Read + Send> = match entry.method {
         STORED => Box::new(stored),
         DEFLATE => Box::new(DeflateDecoder::new(buffered(stored))),
         BZIP2 => Box::new(BzDecoder::new(stored)),
-        ZSTANDARD => compression::zstandard(stored)?,
+        ZSTANDARD => compression::zstandard(stored, window_log_max)?,
         method => {
             let name = match method {
                 9 => "Deflate64, as Windows packs long files",

@@ -101,6 +101,7 @@ fn values(flag: &str, arg: &Arg, folder: &Path) -> [String; 2] {
         | "fingerprint_field" | "rejects" | "results" | "rows" | "signature_field" | "source"
         | "source_field" | "temp" | "text_field" | "time_field" | "watch" => ["one", "two"],
         "output_bytes_max" => ["1MB", "1GB"],
+        "zstd_window_log_max" => ["27", "30"],
         _ => panic!("say two values of --{flag}"),
     };
     [one.to_owned(), other.to_owned()]
