@@ -126,7 +126,7 @@ fn attempt(
     let expires = options.store.options.retain.is_some();
     spilling.is_possible = uri == DEFAULT_STORE && is_plain && !expires && job.can_read_twice();
     spilling.is_wanted |= saved.is_spilled;
-    let is_spilled = spilling.is_wanted && !job.journal().is_some_and(|journal| !journal.is_reading());
+    let is_spilled = spilling.is_wanted && job.journal().is_none_or(Journal::is_reading);
     let mut spilled = is_spilled.then(|| SpilledRun::create(&folder, rank_by.is_some())).transpose()?;
     let documents = || spilled.as_ref().map(|run| Arc::clone(run.spilled()));
     let open = |mode| options.store.open_with_files(uri, mode, is_quiet, &folder, documents());

@@ -59,7 +59,7 @@ pub(crate) fn run(
                 unranked(run.n_unranked, run.len(), &job)?;
                 let mut verdicts = run.verdicts()?;
                 run.decide(run.len(), &mut rule, |verdict| verdicts.push(verdict))?;
-                Documents::Spilled(run, verdicts)
+                Documents::Spilled(Box::new((run, verdicts)))
             }
             None => {
                 let mut survey = Ranking { documents: Vec::new(), texts: rule.waiting.as_mut() };
@@ -145,7 +145,7 @@ fn decide(rule: &mut Rule, documents: &mut [Fingerprinted], doubts: &mut Doubts)
 /// The decided documents, in the order of the input.
 enum Documents {
     InMemory(Zip<IntoIter<Fingerprinted>, IntoIter<Option<Verdict>>>),
-    Spilled(SpilledRun, Decided),
+    Spilled(Box<(SpilledRun, Decided)>),
 }
 
 impl Documents {
@@ -161,7 +161,7 @@ impl Documents {
     fn n_left(&self) -> usize {
         match self {
             Self::InMemory(rest) => rest.len(),
-            Self::Spilled(run, _) => run.n_left(),
+            Self::Spilled(spilled) => spilled.0.n_left(),
         }
     }
 
@@ -169,7 +169,7 @@ impl Documents {
     fn skip(&mut self, n: usize) {
         match self {
             Self::InMemory(rest) => rest.by_ref().take(n).for_each(drop),
-            Self::Spilled(run, _) => run.skip(n),
+            Self::Spilled(spilled) => spilled.0.skip(n),
         }
     }
 
@@ -186,9 +186,9 @@ impl Documents {
                 item.document.features = document.features;
                 Ok(verdict)
             }
-            Self::Spilled(run, verdicts) => {
-                let turn = run.fill_in_decided(item)?;
-                verdicts.get(turn)
+            Self::Spilled(spilled) => {
+                let (run, verdicts) = &mut **spilled;
+                verdicts.get(run.fill_in_decided(item)?)
             }
         }
     }

@@ -93,7 +93,8 @@ impl Directory {
             return Err(damaged(&format!("the directory of the archive is damaged; {REPAIR}")));
         };
         // Members come in windows that grow, since some are passed over.
-        parts.expect(vec![directory_at..n_bytes]);
+        let extents = std::iter::once(directory_at..n_bytes).collect();
+        parts.expect(extents);
         let reader = buffered(parts, directory_at)?;
         Ok(Self { reader, n_bytes_left: n_directory, n_before, n_entries, n_read: 0 })
     }
