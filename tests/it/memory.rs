@@ -6,16 +6,18 @@ use std::fs;
 
 use crate::support::{limited, made_up_corpus, run};
 
-/// Ranked documents are in memory, so this run cannot turn to files.
+/// The search tables of an index on disk are in memory, so such a run cannot turn to files.
 #[test]
 fn a_run_that_needs_more_stops_in_order_and_goes_on_with_more() {
     let place = tempfile::tempdir().unwrap();
     let at = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
     let [corpus, kept, whole, journal] = ["corpus.jsonl", "kept", "whole", "journal"].map(at);
     fs::write(&corpus, made_up_corpus(40_000, 3)).unwrap();
-    let args = ["dedup", "-q", "--threads", "1", "--profile", "minhash", "--keep", "longest", &corpus, "--output"];
+    let args = ["dedup", "-q", "--threads", "1", "--profile", "minhash", &corpus, "--output"];
     run("indexer", args.into_iter().chain([&*whole])).expect(0);
-    let args = [&args[..], &[&kept, "--journal", &journal, "--checkpoint-records", "1000"]].concat();
+    let store = format!("embedded:{}", at("index"));
+    let of_job = [&*kept, "--store", &store, "--journal", &journal, "--checkpoint-records", "1000"];
+    let args = [&args[..], &of_job].concat();
     let output = limited("-d 56000", "indexer", &args).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{output:?}");

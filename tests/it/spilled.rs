@@ -8,16 +8,16 @@ use std::time::Duration;
 use crate::support::{command, run, until_within};
 
 /// Memory in which the documents of the corpora here do not fit.
-const SMALL: &str = "40MB";
+const SMALL: &str = "64MB";
 
-const N: u64 = 40_000;
+const N: u64 = 90_000;
 
 /// Short documents, which take most memory for their bytes: a fifth are near one before.
 fn short_texts(seed: u64) -> String {
     let word = |n: u64| format!("w{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44);
     let line = |n: u64| {
-        let (like, changed) = if n % 5 == 4 { (n * 7919 % n, Some(n % 12)) } else { (n, None) };
-        let words = (0..12).map(|k| if changed == Some(k) { word(n) } else { word(seed + like * 12 + k) });
+        let (like, changed) = if n % 5 == 4 { (n * 7919 % n, Some(n % 10)) } else { (n, None) };
+        let words = (0..10).map(|k| if changed == Some(k) { word(n) } else { word(seed + like * 10 + k) });
         let text = words.collect::<Vec<_>>().join(" ");
         format!("{{\"id\":\"{n}\",\"text\":\"{text}\"}}\n")
     };

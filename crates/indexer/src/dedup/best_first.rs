@@ -26,8 +26,10 @@ use super::rule::Rule;
 use super::spilled::SpilledRun;
 use crate::job::{Job, Sink, Survey};
 use crate::journal::Journal;
+use crate::memory::Watch;
 use crate::output::Lengths;
 use crate::pipeline::{Fingerprinted, Item, Wanted};
+use crate::progress::Console;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
 
@@ -62,7 +64,7 @@ pub(crate) fn run(
                 Documents::Spilled(Box::new((run, verdicts)))
             }
             None => {
-                let mut survey = Ranking { documents: Vec::new(), texts: rule.waiting.as_mut() };
+                let mut survey = Ranking { documents: Vec::new(), memory: Watch::new(), texts: rule.waiting.as_mut() };
                 job.survey(engine.extractor(), &mut survey)?;
                 let mut documents = survey.documents;
                 let n_unranked = documents.iter().filter(|document| document.rank == Rank::NONE).count();
@@ -90,6 +92,7 @@ pub(crate) fn run(
 /// The documents in memory, and their texts in a file.
 struct Ranking<'a> {
     documents: Vec<Fingerprinted>,
+    memory: Watch,
     texts: Option<&'a mut RunTexts>,
 }
 
@@ -100,7 +103,19 @@ impl Survey for Ranking<'_> {
         self.documents.push(document);
         Ok(())
     }
+
+    /// Growing copies all documents, and so takes memory in leaps.
+    fn check(&mut self, _: Option<f64>, _: &Console) -> anyhow::Result<()> {
+        let n_next = 2 * self.documents.capacity();
+        if self.documents.capacity() - self.documents.len() < GROWTH_FORESEEN {
+            self.memory.check_step((n_next * size_of::<Fingerprinted>()) as u64)?;
+        }
+        Ok(())
+    }
 }
+
+/// Documents before the next leap at which its memory is looked at: those of some batches.
+const GROWTH_FORESEEN: usize = 4 << 10;
 
 /// The verdict of each document, in the order of the input; `None` for an id used by another
 /// document.

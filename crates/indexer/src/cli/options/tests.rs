@@ -13,7 +13,7 @@ use crate::cli::Cli;
 use crate::journal::Description;
 
 /// Flags that may change when a job goes on. Each is skipped at its option, with the reason.
-const FREE: [&str; 15] = [
+const FREE: [&str; 16] = [
     "clock_ahead_max",
     "delete",
     "every_seconds",
@@ -26,6 +26,7 @@ const FREE: [&str; 15] = [
     "input_wait_seconds",
     "journal",
     "keep_going",
+    "memory_max",
     "once",
     "quiet",
     "temp",
@@ -100,7 +101,7 @@ fn values(flag: &str, arg: &Arg, folder: &Path) -> [String; 2] {
         "clusters" | "duplicates" | "files_from" | "id_field" | "journal" | "output" | "pairs"
         | "fingerprint_field" | "rejects" | "results" | "rows" | "signature_field" | "source"
         | "source_field" | "temp" | "text_field" | "time_field" | "watch" => ["one", "two"],
-        "output_bytes_max" => ["1MB", "1GB"],
+        "memory_max" | "output_bytes_max" => ["1MB", "1GB"],
         "zstd_window_log_max" => ["27", "30"],
         _ => panic!("say two values of --{flag}"),
     };

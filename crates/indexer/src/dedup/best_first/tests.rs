@@ -140,7 +140,7 @@ fn run_over(first: &str, second: &str) -> Result<String, String> {
     let mut job = job.ranked(RankBy::Length).unwrap();
     let opened = StoreOptions::default().open_or_make("memory:", index::Mode::CreateIfMissing, true);
     let engine = opened.unwrap();
-    let mut survey = Ranking { documents: Vec::new(), texts: None };
+    let mut survey = Ranking { documents: Vec::new(), memory: Watch::new(), texts: None };
     job.survey(engine.extractor(), &mut survey).unwrap();
     let mut documents = survey.documents;
     fs::write(&input, second).unwrap();
