@@ -15,6 +15,9 @@ const ROUND_SHIFT: u32 = 52;
 const VALUE_MASK: u64 = (1 << ROUND_SHIFT) - 1;
 pub(crate) const EMPTY: u64 = u64::MAX;
 
+/// The number of elements thrown together.
+const CHUNK_LEN: usize = 256;
+
 /// A sketch: for each bin the least value of the set's elements there. `BINS` is a power of two
 /// from 2 to 256.
 ///
@@ -65,18 +68,18 @@ impl<const BINS: usize> Bins<BINS> {
     }
 
     /// Throws all further rounds, after round 0 saw the same set. Repeats cost time only.
+    ///
+    /// Only the bins that are empty when a round begins get values in it: all others have lesser
+    /// ones.
     pub(crate) fn fill(&mut self, elements: &[u64]) {
-        let mut n_empty = self.values.iter().filter(|&&value| value == EMPTY).count();
+        let mut empty = self.values.map(|value| u8::from(value == EMPTY));
+        let mut n_empty = empty.iter().map(|&bin| usize::from(bin)).sum::<usize>();
         if n_empty == 0 || elements.is_empty() {
             return;
         }
+        let mut room = [0; CHUNK_LEN];
         for round in 1..BINS as u64 {
-            for &element in elements {
-                let hash = throw(element, round);
-                let bin = &mut self.values[(hash >> Self::BIN_SHIFT) as usize];
-                n_empty -= usize::from(*bin == EMPTY);
-                *bin = (*bin).min(round << ROUND_SHIFT | hash & VALUE_MASK);
-            }
+            n_empty -= self.throw_round(elements, round, &mut empty, &mut room);
             if n_empty == 0 {
                 return;
             }
@@ -88,6 +91,36 @@ impl<const BINS: usize> Bins<BINS> {
                 *bin = (BINS as u64) << ROUND_SHIFT | least.unwrap_or(0);
             }
         }
+    }
+
+    /// Throws a round after the first, with a 1 in `empty` for each empty bin. Returns the number
+    /// of bins that it filled.
+    fn throw_round(
+        &mut self,
+        elements: &[u64],
+        round: u64,
+        empty: &mut [u8; BINS],
+        landed: &mut [u64; CHUNK_LEN],
+    ) -> usize {
+        let (mut filled, mut n_filled) = ([0; BINS], 0);
+        for elements in elements.chunks(CHUNK_LEN) {
+            // Neither what lands nor what fills a bin can be foreseen: both are taken without a jump.
+            let mut n = 0;
+            for &element in elements {
+                let hash = throw(element, round);
+                landed[n % CHUNK_LEN] = hash;
+                n += usize::from(empty[(hash >> Self::BIN_SHIFT) as usize]);
+            }
+            for hash in &landed[..n] {
+                let bin = (hash >> Self::BIN_SHIFT) as usize;
+                let value = &mut self.values[bin];
+                filled[n_filled % BINS] = bin as u8;
+                n_filled += usize::from(*value == EMPTY);
+                *value = (*value).min(round << ROUND_SHIFT | hash & VALUE_MASK);
+            }
+        }
+        filled[..n_filled].iter().for_each(|&bin| empty[usize::from(bin)] = 0);
+        n_filled
     }
 }
 
