@@ -105,36 +105,54 @@ pub(super) fn hash_all(codes: &[Code], key: Key) -> u64 {
 /// A finder of the different bigrams of a text, for as long as they are few.
 #[derive(Default)]
 pub(super) struct FewDistinct {
-    /// Open addressing; 0 is a free place.
-    places: Vec<u64>,
     found: Vec<u64>,
 }
+
+/// The number of bigrams looked at together: bits of a word.
+const BLOCK_LEN: usize = 64;
 
 impl FewDistinct {
     /// Returns the different bigrams, or the one character; `None` for more than `n_max`.
     pub(super) fn of(&mut self, codes: &[Code], key: Key, n_max: usize) -> Option<&[u64]> {
-        self.places.clear();
-        self.places.resize((n_max * 2).next_power_of_two(), 0);
         self.found.clear();
         if codes.len() == 1 {
             bigrams(codes, key, |hash| self.found.push(hash));
         }
-        let mask = self.places.len() - 1;
-        for window in codes.windows(2) {
-            // 0 marks a free place: the hashes 0 and 1 are one here.
-            let hash = bigram(window[0], window[1], key).max(1);
-            let mut at = hash as usize & mask;
-            while self.places[at] != 0 && self.places[at] != hash {
-                at = (at + 1) & mask;
+        let (mut filter, mut hashes) = ([0_u64; FILTER_LEN], [0; BLOCK_LEN]);
+        let n_bigrams = codes.len().saturating_sub(1);
+        for from in (0..n_bigrams).step_by(BLOCK_LEN) {
+            // A block begins with the last character of the block before.
+            let codes = &codes[from..codes.len().min(from + BLOCK_LEN + 1)];
+            let mut are_new = 0_u64;
+            for (at, (hash, window)) in hashes.iter_mut().zip(codes.windows(2)).enumerate() {
+                // The hashes 0 and 1 are one here.
+                *hash = bigram(window[0], window[1], key).max(1);
+                are_new |= insert(&mut filter, *hash) << at;
             }
-            if self.places[at] == 0 {
-                self.places[at] = hash;
-                self.found.push(hash);
-                if self.found.len() > n_max {
-                    return None;
+            if self.found.len() + are_new.count_ones() as usize > n_max {
+                return None;
+            }
+            for (at, &hash) in hashes[..codes.len() - 1].iter().enumerate() {
+                if are_new >> at & 1 == 1 || !self.found.contains(&hash) {
+                    if self.found.len() == n_max {
+                        return None;
+                    }
+                    self.found.push(hash);
                 }
             }
         }
         Some(&self.found)
     }
+}
+
+/// Words of a filter of hashes: one that it does not have did not come before.
+const FILTER_LEN: usize = 64;
+
+/// Adds a hash to a filter. Returns 1 if it is new there, else 0.
+#[inline]
+fn insert(filter: &mut [u64; FILTER_LEN], hash: u64) -> u64 {
+    let word = &mut filter[hash as usize / 64 % FILTER_LEN];
+    let is_new = !*word >> (hash % 64) & 1;
+    *word |= 1 << (hash % 64);
+    is_new
 }
