@@ -9,7 +9,6 @@
 //! below that of as many independent MinHashes.
 
 use crate::hash::{GOLDEN, SECRET, fold};
-
 /// The position of the round in a value, above the other bits: values of earlier rounds are less.
 const ROUND_SHIFT: u32 = 52;
 const VALUE_MASK: u64 = (1 << ROUND_SHIFT) - 1;
@@ -77,7 +76,7 @@ impl<const BINS: usize> Bins<BINS> {
         if n_empty == 0 || elements.is_empty() {
             return;
         }
-        let mut room = [0; CHUNK_LEN];
+        let mut room = [[0; CHUNK_LEN]; 2];
         for round in 1..BINS as u64 {
             n_empty -= self.throw_round(elements, round, &mut empty, &mut room);
             if n_empty == 0 {
@@ -100,14 +99,15 @@ impl<const BINS: usize> Bins<BINS> {
         elements: &[u64],
         round: u64,
         empty: &mut [u8; BINS],
-        landed: &mut [u64; CHUNK_LEN],
+        [hashes, landed]: &mut [[u64; CHUNK_LEN]; 2],
     ) -> usize {
         let (mut filled, mut n_filled) = ([0; BINS], 0);
         for elements in elements.chunks(CHUNK_LEN) {
             // Neither what lands nor what fills a bin can be foreseen: both are taken without a jump.
             let mut n = 0;
-            for &element in elements {
-                let hash = throw(element, round);
+            let hashes = &mut hashes[..elements.len()];
+            lanes::fold_each(elements, mask(round), SECRET[0], hashes);
+            for &hash in &*hashes {
                 landed[n % CHUNK_LEN] = hash;
                 n += usize::from(empty[(hash >> Self::BIN_SHIFT) as usize]);
             }
@@ -127,7 +127,12 @@ impl<const BINS: usize> Bins<BINS> {
 /// Returns the hash of an element in a round. One step suffices: an element is well mixed already.
 #[inline]
 fn throw(element: u64, round: u64) -> u64 {
-    fold(element ^ round.wrapping_mul(GOLDEN), SECRET[0])
+    fold(element ^ mask(round), SECRET[0])
+}
+
+#[inline]
+fn mask(round: u64) -> u64 {
+    round.wrapping_mul(GOLDEN)
 }
 
 impl<const BINS: usize> std::fmt::Debug for Bins<BINS> {

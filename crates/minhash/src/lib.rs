@@ -43,7 +43,7 @@ pub use bins::Bins;
 pub use curve::{kept_by_suffix, met_by_bands};
 pub use filing::{Filing, SetKind};
 pub use filing_scheme::{FilingScheme, FilingSchemeError};
-pub use hash::hash_words;
+pub use hash::{hash_each, hash_words};
 pub use signature::{
     Basis, Comparison, LONG_BINS, Maker as SignatureMaker, SHORT_BINS, Signature, SignatureError,
 };

@@ -44,27 +44,24 @@ impl SizeCounter {
     pub(crate) fn extend(&mut self, elements: &[u64]) {
         const SAMPLE: u64 = ((1 << SAMPLE_BITS) - 1) << SAMPLE_SHIFT;
         self.is_used[0] = true;
+        let [all, samples @ ..] = &mut self.bitmaps;
         for &element in elements {
-            set(&mut self.bitmaps[0], element);
+            all[word_of(element)] |= 1 << (element % 64);
             if element & SAMPLE == 0 {
-                self.sampled(element);
+                for (at, bitmap) in samples.iter_mut().enumerate() {
+                    if element >> SAMPLE_SHIFT & ((1 << (SAMPLE_BITS * (at as u32 + 1))) - 1) == 0 {
+                        bitmap[word_of(element)] |= 1 << (element % 64);
+                        self.is_used[at + 1] = true;
+                    }
+                }
             }
-        }
-    }
-
-    #[cold]
-    fn sampled(&mut self, element: u64) {
-        self.is_used[1] = true;
-        set(&mut self.bitmaps[1], element);
-        if element >> (SAMPLE_SHIFT + SAMPLE_BITS) & ((1 << SAMPLE_BITS) - 1) == 0 {
-            self.is_used[2] = true;
-            set(&mut self.bitmaps[2], element);
         }
     }
 
     /// Returns the size of the set of all elements since the last [`clear`](Self::clear).
     pub(crate) fn size(&self) -> u64 {
-        let n_set = |bitmap: usize| if self.is_used[bitmap] { n_ones(&self.bitmaps[bitmap]) } else { 0 };
+        let n_set =
+            |bitmap: usize| if self.is_used[bitmap] { lanes::n_ones(&*self.bitmaps[bitmap]) } else { 0 };
         let last = N_BITMAPS - 1;
         let (bitmap, n_set) = (0..last)
             .map(|bitmap| (bitmap, n_set(bitmap)))
@@ -100,10 +97,6 @@ fn set(bitmap: &mut Bitmap, element: u64) -> usize {
     let is_new = !*word >> (element % 64) & 1;
     *word |= 1 << (element % 64);
     is_new as usize
-}
-
-fn n_ones(bitmap: &Bitmap) -> usize {
-    bitmap.iter().map(|word| word.count_ones() as usize).sum()
 }
 
 /// Returns −m ln(1 − k/m), rounded. By a series, as stored bytes depend on the result and

@@ -202,47 +202,27 @@ impl Characters {
     /// Reads words of ASCII up to a byte that must be looked at alone; `number_len` bytes are part
     /// of numbers that were read. Returns the number of bytes that they take.
     fn read_ascii(&mut self, table: &Table, bytes: &[u8], number_len: usize) -> usize {
-        const BLOCK_LEN: usize = 64;
         // A space stands at the end of the codes as long as a gap is open.
         let gap_before = self.gap;
         let is_beside_word = self.codes.last().is_some_and(|last| last & (CJK | SYMBOL) == 0);
         if gap_before != 0 && is_beside_word {
             self.codes.push(SPACE);
         }
-        let mut in_gap = usize::from(gap_before != 0 || !is_beside_word);
-        let (mut at, mut block) = (0, [0; BLOCK_LEN]);
-        loop {
-            let (mut n, from) = (0, at);
-            for &byte in &bytes[from..bytes.len().min(from + BLOCK_LEN)] {
-                let byte = table.byte(byte);
-                if !byte.is_word() && !(byte.is_digit() && at < number_len) {
-                    break;
-                }
-                block[n % BLOCK_LEN] = byte.code();
-                n += 1 - (byte.gap() & in_gap);
-                in_gap = byte.gap();
-                at += 1;
-            }
-            self.codes.extend_from_slice(&block[..n]);
-            if at - from < BLOCK_LEN {
-                break;
-            }
-        }
+        let after_gap = gap_before != 0 || !is_beside_word;
+        let (len, _) = table.words().read(bytes, number_len, after_gap, &mut self.codes);
         if self.codes.last() == Some(&SPACE) {
             self.codes.pop();
         }
-        if at > 0 {
-            let gap =
-                bytes[..at].iter().rev().map(|&byte| table.byte(byte)).take_while(|byte| byte.gap() == 1);
-            let mut n_gap = 0;
-            self.gap = gap
-                .inspect(|_| n_gap += 1)
-                .fold(0, |gap, byte| gap | GAP | if byte.is_line_end() { LINE_END } else { 0 });
-            if n_gap == at {
-                self.gap |= gap_before;
+        if len > 0 {
+            let (mut gap, mut n_gap) = (0, 0);
+            for &byte in bytes[..len].iter().rev().take_while(|&&byte| table.words().is_gap(byte)) {
+                let is_line_end = table.entry(char::from(byte)).effect() == Effect::LineEnd;
+                gap |= if is_line_end { GAP | LINE_END } else { GAP };
+                n_gap += 1;
             }
+            self.gap = if n_gap == len { gap_before | gap } else { gap };
         }
-        at
+        len
     }
 
     /// Returns the characters that are compared, as a text.

@@ -1,6 +1,6 @@
 //! Runs of characters, hashed.
 
-use minhash::hash_words;
+use minhash::{hash_each, hash_words};
 
 use super::characters::{CJK, CODE_MASK, Code};
 
@@ -43,16 +43,18 @@ fn packed([a, b, c, d, e]: [Code; 5]) -> [u64; 2] {
 /// Hands the n-grams of a text to `emit`, up to [`CHUNK_LEN`] at once: of four characters from a
 /// CJK character on, else of five. A shorter text has none.
 pub(super) fn for_each_chunk(codes: &[Code], key: Key, mut emit: impl FnMut(&[u64])) {
-    let mut chunk = [0; CHUNK_LEN];
+    let (mut firsts, mut seconds) = ([0; CHUNK_LEN], [0; CHUNK_LEN]);
     let n_windows = codes.len().saturating_sub(4);
     for from in (0..n_windows).step_by(CHUNK_LEN) {
         let codes = &codes[from..codes.len().min(from + CHUNK_LEN + 4)];
-        let mut n = 0;
-        for (hash, window) in chunk.iter_mut().zip(codes.windows(5)) {
-            *hash = keyed(packed([window[0], window[1], window[2], window[3], window[4]]), key);
-            n += 1;
+        let n = codes.len() - 4;
+        lanes::pack_windows(codes, [FOUR, FIVE], &mut firsts, &mut seconds);
+        if key != PUBLIC {
+            firsts.iter_mut().for_each(|word| *word ^= key[0]);
+            seconds.iter_mut().for_each(|word| *word ^= key[1]);
         }
-        emit(&chunk[..n]);
+        hash_each(&mut firsts[..n], &seconds[..n]);
+        emit(&firsts[..n]);
     }
     if let [.., a, b, c, d] = *codes
         && a & CJK != 0

@@ -3,6 +3,8 @@
 
 use std::sync::OnceLock;
 
+use lanes::{ByteKind, Words};
+
 use super::characters::{CJK, CODE_MASK, Class, Code, class};
 use crate::NormalForm;
 use crate::normalize::{Form, Normalizer};
@@ -130,58 +132,10 @@ impl Entry {
     }
 }
 
-/// A byte of ASCII in a run of words.
-#[derive(Clone, Copy)]
-pub(super) struct Byte(u16);
-
-const BYTE_GAP: u16 = 0x100;
-const BYTE_LINE_END: u16 = 0x200;
-const BYTE_DIGIT: u16 = 0x400;
-const BYTE_OTHER: u16 = 0x800;
-
-impl Byte {
-    fn of(entry: Entry) -> Self {
-        let code = (entry.0 & 0x7f) as u16;
-        match entry.effect() {
-            Effect::Letter => Self(code),
-            Effect::Gap => Self(u16::from(b' ') | BYTE_GAP),
-            Effect::LineEnd => Self(u16::from(b' ') | BYTE_GAP | BYTE_LINE_END),
-            Effect::Numeric => Self(code | BYTE_DIGIT),
-            _ => Self(BYTE_OTHER),
-        }
-    }
-
-    /// The letter, or a space.
-    #[inline]
-    pub(super) fn code(self) -> Code {
-        Code::from(self.0 & 0xff)
-    }
-
-    /// Returns 1 for a byte that ends a word, else 0.
-    #[inline]
-    pub(super) fn gap(self) -> usize {
-        usize::from(self.0 / BYTE_GAP & 1)
-    }
-
-    pub(super) fn is_line_end(self) -> bool {
-        self.0 & BYTE_LINE_END != 0
-    }
-
-    #[inline]
-    pub(super) fn is_word(self) -> bool {
-        self.0 & (BYTE_DIGIT | BYTE_OTHER) == 0
-    }
-
-    #[inline]
-    pub(super) fn is_digit(self) -> bool {
-        self.0 & BYTE_DIGIT != 0
-    }
-}
-
 /// The codes of the characters of texts, or of texts in normal form.
 pub(crate) struct Table {
     of: Box<[Entry; LEN]>,
-    ascii: [Byte; 256],
+    words: Words,
     form: NormalForm,
     normalizer: Option<Normalizer>,
 }
@@ -207,30 +161,30 @@ impl Table {
     }
 
     fn new(form: NormalForm, normalizer: Option<Normalizer>) -> Self {
-        let unknown = Entry::new('\0', Form::Unknown, |_| Class::Gap);
-        let mut table = Self {
-            of: vec![unknown; LEN].try_into().unwrap_or_else(|_| unreachable!("one entry a code")),
-            ascii: [Byte::of(unknown); 256],
-            form,
-            normalizer,
-        };
-        for c in '\0'..='\u{ffff}' {
-            table.of[c as usize] = table.make(c);
-        }
-        for byte in 0..=0x7f {
-            table.ascii[byte] = Byte::of(table.of[byte]);
-        }
-        table
+        let make = |c| Self::make(form, normalizer.as_ref(), c);
+        let mut of = vec![make('\0'); LEN];
+        ('\0'..='\u{ffff}').for_each(|c| of[c as usize] = make(c));
+        let words = Words::new(|byte| {
+            let entry = of[usize::from(byte)];
+            match entry.effect() {
+                Effect::Letter if entry.code() == Code::from(byte | 0x20) => ByteKind::Letter,
+                Effect::Numeric if entry.code() == Code::from(byte) => ByteKind::Digit,
+                Effect::Gap | Effect::LineEnd => ByteKind::Gap,
+                _ => ByteKind::Other,
+            }
+        });
+        let of = of.try_into().unwrap_or_else(|_| unreachable!("one entry a code"));
+        Self { of, words, form, normalizer }
     }
 
-    fn make(&self, c: char) -> Entry {
-        let form = self.normalizer.as_ref().map_or(Form::One(c), |normalizer| normalizer.form_of(c));
-        Entry::new(c, form, |c| class(self.form, c))
+    fn make(form: NormalForm, normalizer: Option<&Normalizer>, c: char) -> Entry {
+        let form_of_c = normalizer.map_or(Form::One(c), |normalizer| normalizer.form_of(c));
+        Entry::new(c, form_of_c, |c| class(form, c))
     }
 
     #[inline]
     pub(super) fn entry(&self, c: char) -> Entry {
-        self.of.get(c as usize).copied().unwrap_or_else(|| self.make(c))
+        self.of.get(c as usize).copied().unwrap_or_else(|| Self::make(self.form, self.normalizer.as_ref(), c))
     }
 
     #[inline]
@@ -242,9 +196,10 @@ impl Table {
         self.form
     }
 
+    /// The bytes of ASCII that are read many at a time.
     #[inline]
-    pub(super) fn byte(&self, byte: u8) -> Byte {
-        self.ascii[usize::from(byte)]
+    pub(super) fn words(&self) -> &Words {
+        &self.words
     }
 
     pub(super) fn may_be_in_phrase(&self, text: &str, at: usize) -> bool {
