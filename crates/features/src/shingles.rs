@@ -102,6 +102,7 @@ pub struct TextSketcher {
     letters: Vec<Code>,
     numbers: numbers::Digest,
     bigrams: grams::FewDistinct,
+    chunk: grams::Chunk,
     long: Sketcher<{ minhash::LONG_BINS }>,
 }
 
@@ -132,6 +133,7 @@ impl TextSketcher {
             letters: Vec::new(),
             numbers: numbers::Digest::default(),
             bigrams: grams::FewDistinct::default(),
+            chunk: grams::Chunk::default(),
             long: Sketcher::new(),
         }
     }
@@ -231,7 +233,7 @@ impl TextSketcher {
         let long = is_long.then(|| {
             let has_symbols = symbols::leave_out(codes, &mut self.letters);
             let letters = if has_symbols { &self.letters } else { codes };
-            grams::for_each_chunk(letters, self.key, |hashes| self.long.extend(hashes));
+            grams::for_each_chunk(letters, self.key, &mut self.chunk, |hashes| self.long.extend(hashes));
             self.long.finish()
         });
         match (few, long.flatten()) {
@@ -268,7 +270,9 @@ impl TextSketcher {
             grams::bigrams(codes, self.key, |hash| sets.bigrams.push(hash));
             let has_symbols = symbols::leave_out(codes, &mut self.letters);
             let letters = if has_symbols { &self.letters } else { codes };
-            grams::for_each_chunk(letters, self.key, |hashes| sets.ngrams.extend_from_slice(hashes));
+            grams::for_each_chunk(letters, self.key, &mut self.chunk, |hashes| {
+                sets.ngrams.extend_from_slice(hashes);
+            });
             for set in [&mut sets.bigrams, &mut sets.ngrams] {
                 set.sort_unstable();
                 set.dedup();

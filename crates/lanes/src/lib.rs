@@ -6,10 +6,15 @@
 //! of texts that has `unsafe`: to call what was compiled for AVX2, and to load and store its lanes.
 //!
 //! ```
-//! let mut folds = [0; 3];
-//! pigeonhole_lanes::fold_each(&[1, 2, 1 << 63], 0, 6, &mut folds);
-//! assert_eq!(folds, [6, 12, 3]);
+//! let mut firsts = [1, 2, 3];
+//! pigeonhole_lanes::hash_each(&mut firsts, &[4, 5, 6], &[0, 0, 0, 1]);
+//! assert_eq!(firsts, [4, 10, 18]);
 //! ```
+
+/// Runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 /// Defines a function that does as `$plain` does, by `$lanes` where the machine has AVX2.
 macro_rules! in_lanes {
@@ -37,10 +42,12 @@ macro_rules! in_lanes {
     };
 }
 
+mod landing;
 mod numbers;
 mod words;
 
-pub use numbers::{fold, fold_each, hash_each, n_ones, pack_windows};
+pub use landing::Landed;
+pub use numbers::{fold, hash_each, n_ones, pack_windows};
 pub use words::{ByteKind, Words};
 
 /// Returns true if the machine has AVX2, and what came with it in each machine.

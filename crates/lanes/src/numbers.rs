@@ -42,25 +42,6 @@ fn hash_each_in_lanes(firsts: &mut [u64], seconds: &[u64], secret: &[u64; 4]) {
 }
 
 in_lanes! {
-    /// Writes the [`fold`] of each element, with `mask` over it, by a factor.
-    pub fn fold_each(elements: &[u64], mask: u64, factor: u64, out: &mut [u64])
-        = fold_each_plain, fold_each_in_lanes;
-}
-
-fn fold_each_plain(elements: &[u64], mask: u64, factor: u64, out: &mut [u64]) {
-    for (out, element) in out.iter_mut().zip(elements) {
-        *out = fold(element ^ mask, factor);
-    }
-}
-
-#[inline(always)]
-fn fold_each_in_lanes(elements: &[u64], mask: u64, factor: u64, out: &mut [u64]) {
-    for (out, element) in out.iter_mut().zip(elements) {
-        *out = fold_in_parts(element ^ mask, factor);
-    }
-}
-
-in_lanes! {
     /// Returns the number of bits set.
     pub fn n_ones(words: &[u64]) -> usize = count_ones, count_ones;
 }
@@ -124,13 +105,7 @@ mod tests {
                 hash_each(&mut hashes, &seconds, &secret);
                 hashes
             });
-            let folded = [fold_each, fold_each_plain, fold_each_in_lanes].map(|fold_each| {
-                let mut folds = firsts.clone();
-                fold_each(&firsts, secret[0], secret[1], &mut folds);
-                folds
-            });
             prop_assert!(hashed.iter().all(|hashes| *hashes == hashed[1]));
-            prop_assert!(folded.iter().all(|folds| *folds == folded[1]));
             prop_assert_eq!(n_ones(&firsts), count_ones(&firsts));
         }
 

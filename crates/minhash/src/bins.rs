@@ -8,14 +8,13 @@
 //! unbiased estimate of their Jaccard similarity. For fewer elements than bins its variance is
 //! below that of as many independent MinHashes.
 
+use lanes::Landed;
+
 use crate::hash::{GOLDEN, SECRET, fold};
 /// The position of the round in a value, above the other bits: values of earlier rounds are less.
 const ROUND_SHIFT: u32 = 52;
 const VALUE_MASK: u64 = (1 << ROUND_SHIFT) - 1;
 pub(crate) const EMPTY: u64 = u64::MAX;
-
-/// The number of elements thrown together.
-const CHUNK_LEN: usize = 256;
 
 /// A sketch: for each bin the least value of the set's elements there. `BINS` is a power of two
 /// from 2 to 256.
@@ -35,6 +34,9 @@ impl<const BINS: usize> Bins<BINS> {
         u64::BITS - BINS.trailing_zeros()
     };
 
+    /// The number of places of a bin.
+    const PLACES: usize = 256 / BINS;
+
     pub(crate) const NONE: Self = Self { values: [EMPTY; BINS] };
 
     /// Returns the sketch of a set of elements; `None` for the empty set.
@@ -42,7 +44,7 @@ impl<const BINS: usize> Bins<BINS> {
     pub fn of(elements: &[u64]) -> Option<Self> {
         let mut bins = Self::NONE;
         bins.first_throws(elements);
-        bins.fill(elements);
+        bins.fill(elements, &mut Landed::default());
         (!elements.is_empty()).then_some(bins)
     }
 
@@ -70,16 +72,14 @@ impl<const BINS: usize> Bins<BINS> {
     ///
     /// Only the bins that are empty when a round begins get values in it: all others have lesser
     /// ones.
-    pub(crate) fn fill(&mut self, elements: &[u64]) {
-        let mut empty = self.values.map(|value| u8::from(value == EMPTY));
-        let mut n_empty = empty.iter().map(|&bin| usize::from(bin)).sum::<usize>();
-        if n_empty == 0 || elements.is_empty() {
+    pub(crate) fn fill(&mut self, elements: &[u64], landed: &mut Landed) {
+        let mut empty = self.empty();
+        if empty == Places::default() || elements.is_empty() {
             return;
         }
-        let mut room = [[0; CHUNK_LEN]; 2];
         for round in 1..BINS as u64 {
-            n_empty -= self.throw_round(elements, round, &mut empty, &mut room);
-            if n_empty == 0 {
+            empty = self.throw_round(elements, round, empty, landed);
+            if empty == Places::default() {
                 return;
             }
         }
@@ -92,37 +92,34 @@ impl<const BINS: usize> Bins<BINS> {
         }
     }
 
-    /// Throws a round after the first, with a 1 in `empty` for each empty bin. Returns the number
-    /// of bins that it filled.
-    fn throw_round(
-        &mut self,
-        elements: &[u64],
-        round: u64,
-        empty: &mut [u8; BINS],
-        [hashes, landed]: &mut [[u64; CHUNK_LEN]; 2],
-    ) -> usize {
-        let (mut filled, mut n_filled) = ([0; BINS], 0);
-        for elements in elements.chunks(CHUNK_LEN) {
-            // Neither what lands nor what fills a bin can be foreseen: both are taken without a jump.
-            let mut n = 0;
-            let hashes = &mut hashes[..elements.len()];
-            lanes::fold_each(elements, mask(round), SECRET[0], hashes);
-            for &hash in &*hashes {
-                landed[n % CHUNK_LEN] = hash;
-                n += usize::from(empty[(hash >> Self::BIN_SHIFT) as usize]);
-            }
-            for hash in &landed[..n] {
+    /// Throws a round after the first. Returns the places that are still empty.
+    #[inline]
+    fn throw_round(&mut self, elements: &[u64], round: u64, empty: Places, landed: &mut Landed) -> Places {
+        let mut left = empty;
+        for elements in elements.chunks(Landed::ELEMENTS_MAX) {
+            for hash in landed.throw(elements, mask(round), SECRET[0], &empty) {
                 let bin = (hash >> Self::BIN_SHIFT) as usize;
+                for place in bin * Self::PLACES..(bin + 1) * Self::PLACES {
+                    left[place / 32] &= !(1 << (place % 32));
+                }
                 let value = &mut self.values[bin];
-                filled[n_filled % BINS] = bin as u8;
-                n_filled += usize::from(*value == EMPTY);
                 *value = (*value).min(round << ROUND_SHIFT | hash & VALUE_MASK);
             }
         }
-        filled[..n_filled].iter().for_each(|&bin| empty[usize::from(bin)] = 0);
-        n_filled
+        left
+    }
+
+    /// Returns the places without a value.
+    fn empty(&self) -> Places {
+        std::array::from_fn(|word| {
+            let bit = |place: usize| u32::from(self.values[place / Self::PLACES] == EMPTY);
+            (0..32).rev().fold(0, |bits, at| bits << 1 | bit(32 * word + at))
+        })
     }
 }
+
+/// A set of places: values of the upper 8 bits of a hash.
+type Places = [u32; 8];
 
 /// Returns the hash of an element in a round. One step suffices: an element is well mixed already.
 #[inline]

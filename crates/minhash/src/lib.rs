@@ -1,8 +1,8 @@
 //! Sets: their similarity, sketched in few bytes; the bands of a sketch by which two sets meet; and
 //! the signature by which a pair that met is confirmed.
 //!
-//! An element is 64 bits of some hash ([`hash_words`] will do). This crate has no dependencies and
-//! knows nothing of text, documents, files or networks.
+//! An element is 64 bits of some hash ([`hash_words`] will do). This crate depends on
+//! `pigeonhole-lanes` alone, and knows nothing of text, documents, files or networks.
 //!
 //! ```
 //! use pigeonhole_minhash::{BandScheme, Signature, Sketcher, hash_words};

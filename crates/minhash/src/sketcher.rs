@@ -1,5 +1,7 @@
 //! The sketcher of a set: elements come in, bins and a size go out.
 
+use lanes::Landed;
+
 use crate::bins::Bins;
 use crate::size::SizeCounter;
 
@@ -32,6 +34,7 @@ pub struct Sketched<const BINS: usize> {
 pub struct Sketcher<const BINS: usize> {
     bins: Bins<BINS>,
     size: SizeCounter,
+    landed: Landed,
     buffer: Vec<u64>,
     /// True once `size` has seen the elements.
     are_many: bool,
@@ -57,6 +60,7 @@ impl<const BINS: usize> Sketcher<BINS> {
         Self {
             bins: Bins::NONE,
             size: SizeCounter::new(),
+            landed: Landed::default(),
             buffer: Vec::new(),
             are_many: false,
             is_full: false,
@@ -102,7 +106,7 @@ impl<const BINS: usize> Sketcher<BINS> {
         if !self.is_full && self.buffer.len() > DISTINCT_MAX {
             self.make_room();
         }
-        self.bins.fill(&self.buffer);
+        self.bins.fill(&self.buffer, &mut self.landed);
         let size = if self.are_many { self.size.size() } else { self.size.size_of_few(&self.buffer) };
         let sketched = (size > 0).then_some(Sketched { bins: self.bins, size });
         self.bins = Bins::NONE;
