@@ -74,7 +74,7 @@ impl Normalizer {
             previous = Mark { input, output: out.len() + (input - copied) };
             if entry.is_han() {
                 let stretch = open.get_or_insert(Stretch { from: previous, by_library: false });
-                stretch.by_library |= entry.depends_on_neighbours();
+                stretch.by_library |= entry.depends_on_neighbours() && self.may_be_in_phrase(text, input);
             }
             let is_space = entry.is_space();
             if !entry.stays(c) || is_space && after_space {
@@ -100,6 +100,30 @@ impl Normalizer {
         }
     }
 
+    /// Returns true if the character at `at`, whose form depends on phrases, may be in one.
+    pub(crate) fn may_be_in_phrase(&self, text: &str, at: usize) -> bool {
+        Simplifier::may_be_in_phrase(text, at, |c| {
+            let entry = self.table.entry(c);
+            entry.stands_alone() && !entry.is_han()
+        })
+    }
+
+    /// Returns the form of a character, if it does not depend on the characters beside it.
+    pub(crate) fn form_of(&self, c: char) -> Form {
+        let entry = self.table.entry(c);
+        if entry.is_left_out() {
+            Form::LeftOut
+        } else if !entry.stands_alone() {
+            Form::Unknown
+        } else if entry.is_double() {
+            Form::Double(entry.char())
+        } else if entry.depends_on_neighbours() {
+            Form::UnlessInPhrase(entry.char())
+        } else {
+            Form::One(entry.char())
+        }
+    }
+
     /// Cuts `out` back to its end at `from`, or fills it up to there from `copied` on, and appends
     /// the libraries' answer for the input from there to `end`.
     fn redo(&self, text: &str, copied: usize, from: Mark, end: usize, out: &mut String) {
@@ -109,6 +133,21 @@ impl Normalizer {
         }
         write_plain(&text[from.input..end], self.form, self.simplifier, out);
     }
+}
+
+/// The normal form of one character of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// None.
+    LeftOut,
+    /// One character; a space or line feed for white space, of which a run becomes one.
+    One(char),
+    /// One character, twice.
+    Double(char),
+    /// One character, [unless](Normalizer::may_be_in_phrase) its neighbours make a phrase of it.
+    UnlessInPhrase(char),
+    /// Only the libraries know it, from the whole text.
+    Unknown,
 }
 
 /// A run of Han characters, of characters that need the libraries, or of both.

@@ -30,8 +30,8 @@ use minhash::hash_words;
 use crate::NormalForm;
 use crate::normalize::Normalizer;
 
-pub(crate) use chinese::is_numeral;
-pub(crate) use decimal::is_digit;
+pub(crate) use chinese::{POINT, is_numeral};
+pub(crate) use decimal::{is_digit, is_separator};
 
 /// The most Chinese numerals in a row that are read as a number.
 const NUMERALS_MAX: usize = 64;
@@ -66,6 +66,12 @@ fn normal_form(text: &str) -> String {
     normal_form
 }
 
+/// Returns true for the characters of a normal form that take part in numbers, or decide beside a
+/// numeral if it is one.
+pub(crate) fn is_read(c: char) -> bool {
+    is_digit(c) || is_separator(c) || chinese::is_read(c)
+}
+
 /// Hands each number of a text in normal form to `emit`.
 fn for_each(normal_form: &str, mut emit: impl FnMut(&str)) {
     let (mut end, mut decimal) = (0, String::new());
@@ -98,9 +104,34 @@ impl Digest {
         self.state = 0;
     }
 
+    /// Adds a number of few ASCII digits that begins at `at` in any text, if such a number ends
+    /// before a character of ASCII there. Returns its end.
+    #[inline]
+    pub(crate) fn read_ascii(&mut self, text: &str, at: usize) -> Option<usize> {
+        let (number, end) = decimal::read_plain(text, at)?;
+        // A control may be left out of the normal form, and the next digit belong to the number.
+        let is_end = |byte: &u8| matches!(byte, b'\t'..=b'\r' | b' '..=b'~');
+        if !text.as_bytes().get(end).is_none_or(is_end) {
+            return None;
+        }
+        self.push(number);
+        Some(end)
+    }
+
+    /// Adds the numbers of a text in normal form from `at` to `end`.
+    pub(crate) fn read_row(&mut self, normal_form: &str, at: usize, end: usize) {
+        let mut number_end = at;
+        for (offset, c) in normal_form[at..end].char_indices() {
+            if at + offset >= number_end && (is_digit(c) || is_numeral(c)) {
+                number_end = self.read(normal_form, at + offset);
+            }
+        }
+        debug_assert!(number_end <= end, "no number is longer than its row");
+    }
+
     /// Adds the numbers that begin at `at`. Returns the place where the next one may begin.
     #[inline(never)]
-    pub(crate) fn read(&mut self, normal_form: &str, at: usize) -> usize {
+    fn read(&mut self, normal_form: &str, at: usize) -> usize {
         if let Some((number, end)) = decimal::read_plain(normal_form, at) {
             self.push(number);
             return end;

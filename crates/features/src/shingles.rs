@@ -49,6 +49,7 @@ mod grams;
 mod occurrences;
 mod sets;
 mod symbols;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -58,10 +59,11 @@ use crate::NormalForm;
 use crate::normalize::Normalizer;
 use crate::numbers;
 
+use characters::Characters;
 pub use characters::Code;
-use characters::{Characters, Classes};
 pub use count::Grams;
 pub use sets::ShingleSets;
+use table::Table;
 
 /// Most different bigrams of a text of the short kind.
 pub const SHORT_MAX: usize = 50;
@@ -91,13 +93,16 @@ const BUFFER_KEPT_MAX: usize = 4 << 20;
 pub struct TextSketcher {
     normalizer: Normalizer,
     key: grams::Key,
-    classes: &'static Classes,
+    /// The codes of texts, and of texts in normal form.
+    of_texts: &'static Table,
+    of_normal_forms: &'static Table,
     normalized: String,
     characters: Characters,
     /// The characters of a long text without its symbols, if it has symbols.
     letters: Vec<Code>,
     numbers: numbers::Digest,
     bigrams: grams::FewDistinct,
+    chunk: grams::Chunk,
     long: Sketcher<{ minhash::LONG_BINS }>,
 }
 
@@ -121,12 +126,14 @@ impl TextSketcher {
         Self {
             normalizer: Normalizer::new(form, true),
             key: grams::PUBLIC,
-            classes: Classes::get(form),
+            of_texts: Table::of_texts(form),
+            of_normal_forms: Table::of_normal_forms(form),
             normalized: String::new(),
             characters: Characters::default(),
             letters: Vec::new(),
             numbers: numbers::Digest::default(),
             bigrams: grams::FewDistinct::default(),
+            chunk: grams::Chunk::default(),
             long: Sketcher::new(),
         }
     }
@@ -140,7 +147,8 @@ impl TextSketcher {
     /// Sets the form of the texts from now on; the buffers stay.
     pub fn set_form(&mut self, form: NormalForm) {
         if form != self.form() {
-            (self.normalizer, self.classes) = (Normalizer::new(form, true), Classes::get(form));
+            self.normalizer = Normalizer::new(form, true);
+            (self.of_texts, self.of_normal_forms) = (Table::of_texts(form), Table::of_normal_forms(form));
         }
     }
 
@@ -161,27 +169,27 @@ impl TextSketcher {
     /// there must be some, are the same in normal form. A text without codes is compared by the
     /// hash of its symbols, [`ShingleSets::equality`].
     pub fn codes(&mut self, text: &str) -> &[Code] {
-        let mut normal_form = std::mem::take(&mut self.normalized);
-        self.normalizer.normalize(text, &mut normal_form);
-        self.read(&normal_form);
-        self.normalized = normal_form;
+        self.read(text);
         self.give_back();
         self.characters.codes()
     }
 
     /// Returns [`codes`](Self::codes) of a text that is in this normal form.
     pub fn codes_of_normal_form(&mut self, normal_form: &str) -> &[Code] {
-        self.read(normal_form);
+        self.read_normal_form(normal_form);
         self.characters.codes()
     }
 
     /// Returns the signature of a text of any length, from which its filings follow. `None` for an
     /// empty text or one of white space only, which has nothing to compare.
     pub fn signature(&mut self, text: &str) -> Option<Signature> {
-        let mut normal_form = std::mem::take(&mut self.normalized);
-        self.normalizer.normalize(text, &mut normal_form);
-        let signature = self.signature_of_normal_form(&normal_form);
-        self.normalized = normal_form;
+        self.read(text);
+        let signature = if self.characters.codes().is_empty() {
+            let symbols = self.symbols(text);
+            self.signature_of_symbols(&symbols)
+        } else {
+            self.signature_of_codes()
+        };
         self.give_back();
         signature
     }
@@ -198,77 +206,104 @@ impl TextSketcher {
     /// Returns [`signature`](Self::signature) of a text that is in this normal form, with
     /// simplified Chinese.
     pub fn signature_of_normal_form(&mut self, normal_form: &str) -> Option<Signature> {
-        self.read(normal_form);
+        self.read_normal_form(normal_form);
+        let signature = if self.characters.codes().is_empty() {
+            self.signature_of_symbols(&characters::symbols_of(normal_form, self.of_normal_forms))
+        } else {
+            self.signature_of_codes()
+        };
+        self.give_back();
+        signature
+    }
+
+    fn signature_of_symbols(&self, symbols: &[Code]) -> Option<Signature> {
+        hash_of_symbols(symbols, self.key).map(|hash| self.maker().equality(hash))
+    }
+
+    fn maker(&self) -> SignatureMaker {
         // The first version has no numbers.
-        let maker = SignatureMaker { numbers: (!self.form().is_first()).then(|| self.numbers.get()) };
-        let codes = self.characters.codes();
-        if codes.is_empty() {
-            return symbols(normal_form, self.classes, self.key).map(|hash| maker.equality(hash));
-        }
+        SignatureMaker { numbers: (!self.form().is_first()).then(|| self.numbers.get()) }
+    }
+
+    /// Makes the signature of the text that was read, which has codes.
+    fn signature_of_codes(&mut self) -> Option<Signature> {
+        let (maker, codes) = (self.maker(), self.characters.codes());
         let few = self.bigrams.of(codes, self.key, SHORT_MAX);
         let is_long = few.is_none_or(|few| few.len() >= LONG_MIN);
         let long = is_long.then(|| {
             let has_symbols = symbols::leave_out(codes, &mut self.letters);
             let letters = if has_symbols { &self.letters } else { codes };
-            grams::for_each_chunk(letters, self.key, |hashes| self.long.extend(hashes));
+            grams::for_each_chunk(letters, self.key, &mut self.chunk, |hashes| self.long.extend(hashes));
             self.long.finish()
         });
-        let signature = match (few, long.flatten()) {
+        match (few, long.flatten()) {
             (Some(&[only]), _) => Some(maker.equality(only)),
             (Some(few), Some(long)) => maker.both(&long.bins, long.size, few),
             (Some(few), None) => maker.short(few),
             (None, long) => long.map(|long| maker.long(&long.bins, long.size)),
-        };
-        self.characters.shrink_to(BUFFER_KEPT_MAX / size_of::<Code>());
-        self.letters.shrink_to(BUFFER_KEPT_MAX / size_of::<Code>());
-        signature
+        }
     }
 
     /// Returns the n-grams themselves, for exact counts where the texts are at hand.
     pub fn grams(&mut self, text: &str) -> Grams {
-        self.normalizer.normalize(text, &mut self.normalized);
-        let normal_form = std::mem::take(&mut self.normalized);
-        self.read(&normal_form);
-        let grams = Grams::new(self.characters.codes(), &normal_form, self.classes);
-        self.normalized = normal_form;
+        self.read(text);
+        let symbols = if self.characters.codes().is_empty() { self.symbols(text) } else { Vec::new() };
+        let grams = Grams::new(self.characters.codes(), symbols);
         self.give_back();
         grams
     }
 
     /// Returns [`grams`](Self::grams) of a text in this form from its [`reduced`](Self::reduced).
     pub fn grams_of_reduced(&mut self, reduced: &str) -> Grams {
-        self.characters.read_text(self.classes, reduced);
-        Grams::new(self.characters.codes(), "", self.classes)
+        self.characters.read_text(self.of_normal_forms, reduced);
+        Grams::new(self.characters.codes(), Vec::new())
     }
 
     /// Returns the sets of hashes, for exact joins of whole corpora.
     pub fn sets(&mut self, text: &str) -> ShingleSets {
-        self.normalizer.normalize(text, &mut self.normalized);
-        let normal_form = std::mem::take(&mut self.normalized);
-        self.read(&normal_form);
+        self.read(text);
         let codes = self.characters.codes();
         let mut sets = ShingleSets::default();
         if codes.is_empty() {
-            sets.equality = symbols(&normal_form, self.classes, self.key);
+            sets.equality = hash_of_symbols(&self.symbols(text), self.key);
         } else {
             grams::bigrams(codes, self.key, |hash| sets.bigrams.push(hash));
             let has_symbols = symbols::leave_out(codes, &mut self.letters);
             let letters = if has_symbols { &self.letters } else { codes };
-            grams::for_each_chunk(letters, self.key, |hashes| sets.ngrams.extend_from_slice(hashes));
+            grams::for_each_chunk(letters, self.key, &mut self.chunk, |hashes| {
+                sets.ngrams.extend_from_slice(hashes);
+            });
             for set in [&mut sets.bigrams, &mut sets.ngrams] {
                 set.sort_unstable();
                 set.dedup();
             }
         }
-        self.normalized = normal_form;
         self.give_back();
         sets
     }
 
-    /// Leaves the characters of a text in normal form in `self.characters`.
-    fn read(&mut self, normal_form: &str) {
+    /// Leaves the characters of a text in `self.characters`, and its numbers in `self.numbers`.
+    fn read(&mut self, text: &str) {
         self.numbers.clear();
-        self.characters.read(self.classes, normal_form, &mut self.numbers);
+        if !self.characters.read(self.of_texts, text, &mut self.numbers) {
+            let mut normal_form = std::mem::take(&mut self.normalized);
+            self.normalizer.normalize(text, &mut normal_form);
+            self.read_normal_form(&normal_form);
+            self.normalized = normal_form;
+        }
+    }
+
+    /// Does as [`read`](Self::read) with a text that is in normal form.
+    fn read_normal_form(&mut self, normal_form: &str) {
+        self.numbers.clear();
+        let knows_all = self.characters.read(self.of_normal_forms, normal_form, &mut self.numbers);
+        debug_assert!(knows_all, "its table has all characters");
+    }
+
+    /// Returns the symbols of a text without letters.
+    fn symbols(&mut self, text: &str) -> Vec<Code> {
+        self.normalizer.normalize(text, &mut self.normalized);
+        characters::symbols_of(&self.normalized, self.of_normal_forms)
     }
 
     fn give_back(&mut self) {
@@ -278,8 +313,7 @@ impl TextSketcher {
     }
 }
 
-/// Returns the hash by which a text without letters is compared, from its normal form.
-fn symbols(normal_form: &str, classes: &Classes, key: grams::Key) -> Option<u64> {
-    let symbols = characters::symbols_of(normal_form, classes);
-    (!symbols.is_empty()).then(|| grams::hash_all(&symbols, key))
+/// Returns the hash by which a text without letters is compared.
+fn hash_of_symbols(symbols: &[Code], key: grams::Key) -> Option<u64> {
+    (!symbols.is_empty()).then(|| grams::hash_all(symbols, key))
 }

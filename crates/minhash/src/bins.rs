@@ -8,8 +8,9 @@
 //! unbiased estimate of their Jaccard similarity. For fewer elements than bins its variance is
 //! below that of as many independent MinHashes.
 
-use crate::hash::{GOLDEN, SECRET, fold};
+use lanes::Landed;
 
+use crate::hash::{GOLDEN, SECRET, fold};
 /// The position of the round in a value, above the other bits: values of earlier rounds are less.
 const ROUND_SHIFT: u32 = 52;
 const VALUE_MASK: u64 = (1 << ROUND_SHIFT) - 1;
@@ -33,6 +34,9 @@ impl<const BINS: usize> Bins<BINS> {
         u64::BITS - BINS.trailing_zeros()
     };
 
+    /// The number of places of a bin.
+    const PLACES: usize = 256 / BINS;
+
     pub(crate) const NONE: Self = Self { values: [EMPTY; BINS] };
 
     /// Returns the sketch of a set of elements; `None` for the empty set.
@@ -40,7 +44,7 @@ impl<const BINS: usize> Bins<BINS> {
     pub fn of(elements: &[u64]) -> Option<Self> {
         let mut bins = Self::NONE;
         bins.first_throws(elements);
-        bins.fill(elements);
+        bins.fill(elements, &mut Landed::default());
         (!elements.is_empty()).then_some(bins)
     }
 
@@ -65,19 +69,17 @@ impl<const BINS: usize> Bins<BINS> {
     }
 
     /// Throws all further rounds, after round 0 saw the same set. Repeats cost time only.
-    pub(crate) fn fill(&mut self, elements: &[u64]) {
-        let mut n_empty = self.values.iter().filter(|&&value| value == EMPTY).count();
-        if n_empty == 0 || elements.is_empty() {
+    ///
+    /// Only the bins that are empty when a round begins get values in it: all others have lesser
+    /// ones.
+    pub(crate) fn fill(&mut self, elements: &[u64], landed: &mut Landed) {
+        let mut empty = self.empty();
+        if empty == Places::default() || elements.is_empty() {
             return;
         }
         for round in 1..BINS as u64 {
-            for &element in elements {
-                let hash = throw(element, round);
-                let bin = &mut self.values[(hash >> Self::BIN_SHIFT) as usize];
-                n_empty -= usize::from(*bin == EMPTY);
-                *bin = (*bin).min(round << ROUND_SHIFT | hash & VALUE_MASK);
-            }
-            if n_empty == 0 {
+            empty = self.throw_round(elements, round, empty, landed);
+            if empty == Places::default() {
                 return;
             }
         }
@@ -89,12 +91,45 @@ impl<const BINS: usize> Bins<BINS> {
             }
         }
     }
+
+    /// Throws a round after the first. Returns the places that are still empty.
+    #[inline]
+    fn throw_round(&mut self, elements: &[u64], round: u64, empty: Places, landed: &mut Landed) -> Places {
+        let mut left = empty;
+        for elements in elements.chunks(Landed::ELEMENTS_MAX) {
+            for hash in landed.throw(elements, mask(round), SECRET[0], &empty) {
+                let bin = (hash >> Self::BIN_SHIFT) as usize;
+                for place in bin * Self::PLACES..(bin + 1) * Self::PLACES {
+                    left[place / 32] &= !(1 << (place % 32));
+                }
+                let value = &mut self.values[bin];
+                *value = (*value).min(round << ROUND_SHIFT | hash & VALUE_MASK);
+            }
+        }
+        left
+    }
+
+    /// Returns the places without a value.
+    fn empty(&self) -> Places {
+        std::array::from_fn(|word| {
+            let bit = |place: usize| u32::from(self.values[place / Self::PLACES] == EMPTY);
+            (0..32).rev().fold(0, |bits, at| bits << 1 | bit(32 * word + at))
+        })
+    }
 }
+
+/// A set of places: values of the upper 8 bits of a hash.
+type Places = [u32; 8];
 
 /// Returns the hash of an element in a round. One step suffices: an element is well mixed already.
 #[inline]
 fn throw(element: u64, round: u64) -> u64 {
-    fold(element ^ round.wrapping_mul(GOLDEN), SECRET[0])
+    fold(element ^ mask(round), SECRET[0])
+}
+
+#[inline]
+fn mask(round: u64) -> u64 {
+    round.wrapping_mul(GOLDEN)
 }
 
 impl<const BINS: usize> std::fmt::Debug for Bins<BINS> {

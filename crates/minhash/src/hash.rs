@@ -4,19 +4,14 @@
 //! constant is odd, prime, and has 32 ones with an even number of zeros between them. Only the step
 //! is taken over, not the function.
 
+pub(crate) use lanes::fold;
+
 /// wyhash's default secret.
 pub(crate) const SECRET: [u64; 4] =
     [0x2d35_8dcc_aa6c_78a5, 0x8bb8_4b93_962e_acc9, 0x4b33_a62e_d433_d4a3, 0x4d5a_2da5_1de1_aa47];
 
 /// 2^64 divided by the golden ratio, odd: its multiples are far from each other.
 pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// Returns the low half of the product, xor the high half.
-#[inline]
-pub(crate) const fn fold(a: u64, b: u64) -> u64 {
-    let product = a as u128 * b as u128;
-    product as u64 ^ (product >> 64) as u64
-}
 
 /// Returns 64 well-mixed bits of two words: an element of a set from the words that it stands for.
 ///
@@ -26,6 +21,12 @@ pub(crate) const fn fold(a: u64, b: u64) -> u64 {
 #[must_use]
 pub const fn hash_words(a: u64, b: u64) -> u64 {
     fold(fold(a ^ SECRET[0], b ^ SECRET[1]) ^ SECRET[2], SECRET[3])
+}
+
+/// Replaces each first word by [`hash_words`] of itself and its second word, in a part of the time
+/// that it takes one by one.
+pub fn hash_each(firsts: &mut [u64], seconds: &[u64]) {
+    lanes::hash_each(firsts, seconds, &SECRET);
 }
 
 #[cfg(test)]
@@ -39,6 +40,9 @@ mod tests {
         assert_eq!(fold(1 << 63, 6), 3);
         for (a, b, hash) in GOLDEN_HASHES {
             assert_eq!(hash_words(a, b), hash, "{a:x} {b:x}");
+            let mut firsts = [a; 9];
+            hash_each(&mut firsts, &[b; 9]);
+            assert_eq!(firsts, [hash; 9], "{a:x} {b:x}");
         }
     }
 

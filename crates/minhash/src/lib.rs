@@ -1,8 +1,8 @@
 //! Sets: their similarity, sketched in few bytes; the bands of a sketch by which two sets meet; and
 //! the signature by which a pair that met is confirmed.
 //!
-//! An element is 64 bits of some hash ([`hash_words`] will do). This crate has no dependencies and
-//! knows nothing of text, documents, files or networks.
+//! An element is 64 bits of some hash ([`hash_words`] will do). This crate depends on
+//! `pigeonhole-lanes` alone, and knows nothing of text, documents, files or networks.
 //!
 //! ```
 //! use pigeonhole_minhash::{BandScheme, Signature, Sketcher, hash_words};
@@ -43,7 +43,7 @@ pub use bins::Bins;
 pub use curve::{kept_by_suffix, met_by_bands};
 pub use filing::{Filing, SetKind};
 pub use filing_scheme::{FilingScheme, FilingSchemeError};
-pub use hash::hash_words;
+pub use hash::{hash_each, hash_words};
 pub use signature::{
     Basis, Comparison, LONG_BINS, Maker as SignatureMaker, SHORT_BINS, Signature, SignatureError,
 };

@@ -21,18 +21,20 @@ const N_BITMAPS: usize = 3;
 /// The standard deviation is .3 % and less up to 65,536 elements, .7 % up to 250,000 and 1.7 %
 /// above; for a thousand elements it is 3 elements.
 pub(crate) struct SizeCounter {
-    bitmaps: [Box<[u64; BITS / 64]>; N_BITMAPS],
-    n_set: [usize; N_BITMAPS],
+    bitmaps: [Box<Bitmap>; N_BITMAPS],
+    is_used: [bool; N_BITMAPS],
 }
+
+type Bitmap = [u64; BITS / 64];
 
 impl SizeCounter {
     pub(crate) fn new() -> Self {
-        Self { bitmaps: std::array::from_fn(|_| Box::new([0; BITS / 64])), n_set: [0; N_BITMAPS] }
+        Self { bitmaps: std::array::from_fn(|_| Box::new([0; BITS / 64])), is_used: [false; N_BITMAPS] }
     }
 
     pub(crate) fn clear(&mut self) {
-        for (bitmap, n_set) in self.bitmaps.iter_mut().zip(&mut self.n_set) {
-            if std::mem::take(n_set) > 0 {
+        for (bitmap, is_used) in self.bitmaps.iter_mut().zip(&mut self.is_used) {
+            if std::mem::take(is_used) {
                 bitmap.fill(0);
             }
         }
@@ -41,34 +43,57 @@ impl SizeCounter {
     #[inline]
     pub(crate) fn extend(&mut self, elements: &[u64]) {
         const SAMPLE: u64 = ((1 << SAMPLE_BITS) - 1) << SAMPLE_SHIFT;
-        let mut n_set = self.n_set[0];
+        self.is_used[0] = true;
+        let [all, samples @ ..] = &mut self.bitmaps;
         for &element in elements {
-            n_set += set(&mut self.bitmaps[0], element);
+            all[word_of(element)] |= 1 << (element % 64);
             if element & SAMPLE == 0 {
-                self.sampled(element);
+                for (at, bitmap) in samples.iter_mut().enumerate() {
+                    if element >> SAMPLE_SHIFT & ((1 << (SAMPLE_BITS * (at as u32 + 1))) - 1) == 0 {
+                        bitmap[word_of(element)] |= 1 << (element % 64);
+                        self.is_used[at + 1] = true;
+                    }
+                }
             }
         }
-        self.n_set[0] = n_set;
     }
 
-    #[cold]
-    fn sampled(&mut self, element: u64) {
-        self.n_set[1] += set(&mut self.bitmaps[1], element);
-        if element >> (SAMPLE_SHIFT + SAMPLE_BITS) & ((1 << SAMPLE_BITS) - 1) == 0 {
-            self.n_set[2] += set(&mut self.bitmaps[2], element);
-        }
-    }
-
+    /// Returns the size of the set of all elements since the last [`clear`](Self::clear).
     pub(crate) fn size(&self) -> u64 {
-        let bitmap = self.n_set.iter().position(|&n_set| n_set <= SET_MAX).unwrap_or(N_BITMAPS - 1);
-        linear_count(self.n_set[bitmap].min(SET_MAX)) << (SAMPLE_BITS * bitmap as u32)
+        let n_set =
+            |bitmap: usize| if self.is_used[bitmap] { lanes::n_ones(&*self.bitmaps[bitmap]) } else { 0 };
+        let last = N_BITMAPS - 1;
+        let (bitmap, n_set) = (0..last)
+            .map(|bitmap| (bitmap, n_set(bitmap)))
+            .find(|&(_, n_set)| n_set <= SET_MAX)
+            .unwrap_or_else(|| (last, n_set(last).min(SET_MAX)));
+        linear_count(n_set) << (SAMPLE_BITS * bitmap as u32)
     }
+
+    /// Returns [`size`](Self::size) of few elements, when no others came: the bits are counted as
+    /// they are set, and cleared one by one.
+    pub(crate) fn size_of_few(&mut self, elements: &[u64]) -> u64 {
+        debug_assert!(!self.is_used[0] && elements.len() < SET_MAX, "the first bitmap answers");
+        let bitmap = &mut self.bitmaps[0];
+        let mut n_set = 0;
+        for &element in elements {
+            n_set += set(bitmap, element);
+        }
+        for &element in elements {
+            bitmap[word_of(element)] = 0;
+        }
+        linear_count(n_set)
+    }
+}
+
+fn word_of(element: u64) -> usize {
+    element as usize / 64 % (BITS / 64)
 }
 
 /// Sets the bit of the element. Returns 1 if the bit was not set before, else 0.
 #[inline]
-fn set(bitmap: &mut [u64; BITS / 64], element: u64) -> usize {
-    let word = &mut bitmap[element as usize / 64 % (BITS / 64)];
+fn set(bitmap: &mut Bitmap, element: u64) -> usize {
+    let word = &mut bitmap[word_of(element)];
     let is_new = !*word >> (element % 64) & 1;
     *word |= 1 << (element % 64);
     is_new as usize
@@ -117,6 +142,22 @@ mod tests {
             }
             let error = counter.size() as f64 - n as f64;
             assert!(error.abs() <= error_max * n as f64, "{n}: {error}");
+        }
+    }
+
+    /// With repeats, elements of one bit, and elements of one word.
+    #[test]
+    fn few_are_counted_as_many() {
+        let (mut counter, mut few) = (SizeCounter::new(), SizeCounter::new());
+        for n in [0, 1, 2, 64, 700, 3000] {
+            let mut elements: Vec<u64> = (0..n).map(|i| hash_words(i, 3)).collect();
+            elements.extend_from_within(..elements.len() / 3);
+            elements.extend((0..n.min(100)).map(|i| i | hash_words(i, 4) << 16));
+            counter.clear();
+            counter.extend(&elements);
+            for _ in 0..2 {
+                assert_eq!(few.size_of_few(&elements), counter.size(), "{n}");
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! The sketcher of a set: elements come in, bins and a size go out.
 
+use lanes::Landed;
+
 use crate::bins::Bins;
 use crate::size::SizeCounter;
 
@@ -9,6 +11,9 @@ const BUFFER_LEN: usize = 8192;
 /// The number of different elements with which round 0 leaves a bin of 256 empty once in 30,000
 /// sets.
 const DISTINCT_MAX: usize = BUFFER_LEN / 2;
+
+/// The most elements that are counted at the end: more are counted as they come.
+const FEW_MAX: usize = 1024;
 
 /// The sketch and the size of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +34,10 @@ pub struct Sketched<const BINS: usize> {
 pub struct Sketcher<const BINS: usize> {
     bins: Bins<BINS>,
     size: SizeCounter,
+    landed: Landed,
     buffer: Vec<u64>,
+    /// True once `size` has seen the elements.
+    are_many: bool,
     is_full: bool,
 }
 
@@ -49,7 +57,14 @@ impl<const BINS: usize> Sketcher<BINS> {
     /// Creates a sketcher of an empty set.
     #[must_use]
     pub fn new() -> Self {
-        Self { bins: Bins::NONE, size: SizeCounter::new(), buffer: Vec::new(), is_full: false }
+        Self {
+            bins: Bins::NONE,
+            size: SizeCounter::new(),
+            landed: Landed::default(),
+            buffer: Vec::new(),
+            are_many: false,
+            is_full: false,
+        }
     }
 
     /// Adds elements: 64 well-mixed bits each. An element added before changes nothing. A hundred
@@ -57,7 +72,13 @@ impl<const BINS: usize> Sketcher<BINS> {
     pub fn extend(&mut self, elements: &[u64]) {
         for elements in elements.chunks(BUFFER_LEN / 2) {
             self.bins.first_throws(elements);
-            self.size.extend(elements);
+            if !self.are_many && self.buffer.len() + elements.len() > FEW_MAX {
+                self.are_many = true;
+                self.size.extend(&self.buffer);
+            }
+            if self.are_many {
+                self.size.extend(elements);
+            }
             if !self.is_full {
                 self.buffer.extend_from_slice(elements);
                 if self.buffer.len() >= BUFFER_LEN {
@@ -85,13 +106,13 @@ impl<const BINS: usize> Sketcher<BINS> {
         if !self.is_full && self.buffer.len() > DISTINCT_MAX {
             self.make_room();
         }
-        self.bins.fill(&self.buffer);
-        let size = self.size.size();
+        self.bins.fill(&self.buffer, &mut self.landed);
+        let size = if self.are_many { self.size.size() } else { self.size.size_of_few(&self.buffer) };
         let sketched = (size > 0).then_some(Sketched { bins: self.bins, size });
         self.bins = Bins::NONE;
         self.size.clear();
         self.buffer.clear();
-        self.is_full = false;
+        (self.are_many, self.is_full) = (false, false);
         sketched
     }
 }

@@ -7,7 +7,7 @@ use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::ignored::is_ignored;
-use super::simplify::Simplifier;
+use super::simplify::{Simplifier, is_ideograph};
 use super::write_plain;
 use crate::NormalForm;
 
@@ -145,12 +145,6 @@ fn fold(c: char, form: NormalForm) -> Option<(char, bool)> {
         [Some(one), Some(other), None] if one == other && starts_boundary(one) => Some((one, true)),
         _ => None,
     }
-}
-
-/// Returns true for the characters of the simplifier's phrases: CJK Unified Ideographs and
-/// Extension A. (Ideographs of other planes are not in the table, and always go to the libraries.)
-fn is_ideograph(c: char) -> bool {
-    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}')
 }
 
 /// The table.

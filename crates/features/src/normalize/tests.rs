@@ -1,6 +1,7 @@
 use super::*;
 use ferrous_opencc::{OpenCC, config::BuiltinConfig};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 const NEWEST: NormalForm = NormalForm { version: 2, fold_diacritics: false };
@@ -163,6 +164,48 @@ fn every_character_alone_and_between_others() {
             for text in [c.to_string(), format!("a{c}b"), format!("乾{c}隆")] {
                 normalizer.normalize(&text, &mut out);
                 assert_eq!(out, plain(&text, form, simplify), "{form:?} U+{:04X} in {text:?}", u32::from(c));
+            }
+        }
+    }
+}
+
+/// Each ideograph beside each character that depends on its neighbours.
+#[test]
+fn phrases_of_two_are_listed() {
+    let simplifier = Simplifier::get();
+    let simplified: Vec<char> = ('\u{4e00}'..='\u{9fff}').map(|c| simplifier.convert_char(c)).collect();
+    for (c, ..) in simplify::NEIGHBOUR_DEPENDENT {
+        let simplified_c = simplifier.convert_char(c);
+        for (x, &simplified_x) in ('\u{4e00}'..='\u{9fff}').zip(&simplified) {
+            for (text, at, expected) in [
+                ([x, c], x.len_utf8(), [simplified_x, simplified_c]),
+                ([c, x], 0, [simplified_c, simplified_x]),
+            ] {
+                let (text, expected) = (String::from_iter(text), String::from_iter(expected));
+                let is_listed = Simplifier::may_be_in_phrase(&text, at, |_| false);
+                assert!(is_listed || simplifier.convert(&text) == expected, "{text}");
+            }
+        }
+    }
+}
+
+/// Each character of a phrase's neighbours beside each character that depends on them.
+#[test]
+fn neighbours_of_phrases() {
+    let normalizer = Normalizer::new(NEWEST, true);
+    let mut out = String::new();
+    let all: BTreeSet<char> = simplify::NEIGHBOUR_DEPENDENT
+        .iter()
+        .flat_map(|&(c, before, after)| before.chars().chain(after.chars()).chain([c, 'a']))
+        .collect();
+    for (c, ..) in simplify::NEIGHBOUR_DEPENDENT {
+        for (at, x) in all.iter().enumerate() {
+            let y = all.iter().cycle().nth(at * 7 + 3).unwrap();
+            for text in
+                [format!("{x}{c}"), format!("{c}{x}"), format!("{x}{c}{y}"), format!("了{x}{y}{c}{x}")]
+            {
+                normalizer.normalize(&text, &mut out);
+                assert_eq!(out, plain(&text, NEWEST, true), "{text}");
             }
         }
     }

@@ -86,6 +86,14 @@ pub(crate) fn is_numeral(c: char) -> bool {
     numeral(c).is_some()
 }
 
+/// The word for a decimal point.
+pub(crate) const POINT: char = '点';
+
+/// Returns true for the numerals, and for the characters of words beside them that are looked at.
+pub(super) fn is_read(c: char) -> bool {
+    meaning(c) != 0 || "第周分之星期礼拜点钟小时公里斤世纪平方".contains(c)
+}
+
 /// Returns the power of ten of the units at `at`, after digits, and their end. `十` is not read as a
 /// unit here.
 pub(super) fn units(text: &str, at: usize) -> (usize, usize) {
@@ -106,7 +114,7 @@ pub(super) fn passes(text: &str, at: usize) -> Option<usize> {
     let mut chars = text[at..].chars();
     let only = chars.next()?;
     let end = at + only.len_utf8();
-    let is_alone = chars.next().is_none_or(|next| next != '点' && !is_numeral(next));
+    let is_alone = chars.next().is_none_or(|next| next != POINT && !is_numeral(next));
     let value = match numeral(only)? {
         Numeral::Digit(value) | Numeral::Formal(value) => value.into(),
         Numeral::Pair => 2,
@@ -141,7 +149,7 @@ pub(super) fn read(text: &str, at: usize, buffer: &mut String, emit: &mut impl F
             push_decimal(value, buffer);
             let fraction = after.chars().skip(1).map_while(|c| Some((c, numeral(c)?)));
             buffer.push('.');
-            end += '点'.len_utf8();
+            end += POINT.len_utf8();
             for (c, numeral) in fraction {
                 let Numeral::Digit(digit) = numeral else { break };
                 buffer.push(char::from(b'0' + digit));
@@ -185,7 +193,7 @@ fn push_decimal(value: u64, out: &mut String) {
 
 /// Returns true if a point and a fraction follow: `点`, and digits without a unit after them.
 fn is_point(row: &[Numeral], after: &str) -> bool {
-    let Some(fraction) = after.strip_prefix('点') else { return false };
+    let Some(fraction) = after.strip_prefix(POINT) else { return false };
     let mut numerals = fraction.chars().map_while(numeral).take(NUMERALS_MAX).peekable();
     let is_fraction = numerals.peek().is_some() && numerals.all(|n| matches!(n, Numeral::Digit(_)));
     is_fraction && !matches!(row.last(), None | Some(Numeral::Formal(_)))

@@ -30,6 +30,11 @@ fn digit(c: char) -> Option<char> {
     char::from_digit(code - ZEROS[at], 10)
 }
 
+/// Returns true for a character that may part the digits of a number.
+pub(crate) fn is_separator(c: char) -> bool {
+    separator(c).is_some()
+}
+
 fn separator(c: char) -> Option<char> {
     match c {
         ',' | '٬' => Some(','),

@@ -1,13 +1,12 @@
 //! The characters of a text that are compared: letters, digits and marks in normal form, symbols
 //! with a meaning, and one space between words.
 
-use std::sync::OnceLock;
-
 use unicode_normalization::char::is_combining_mark;
 
 use crate::{NormalForm, numbers};
 
 use super::symbols;
+use super::table::{Effect, Table};
 
 /// A character to compare: its code, with a flag on top for CJK or a symbol.
 pub type Code = u32;
@@ -25,10 +24,9 @@ pub(crate) const SPACE: Code = ' ' as Code;
 /// The code alone.
 pub(crate) const CODE_MASK: Code = 0x1f_ffff;
 
-/// The effect of a character on the sequence.
+/// The class of a character of a normal form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-enum Class {
+pub(super) enum Class {
     /// Is as if absent: joiners, soft hyphens, variation selectors.
     Ignored,
     /// Ends a word.
@@ -49,36 +47,8 @@ enum Class {
     Variant,
 }
 
-/// The classes of the Basic Multilingual Plane.
-pub(crate) struct Classes {
-    of: Box<[Class; 1 << 16]>,
-    form: NormalForm,
-}
-
-impl Classes {
-    /// Returns the classes of a form.
-    pub(crate) fn get(form: NormalForm) -> &'static Self {
-        static CLASSES: [OnceLock<Classes>; 2] = [const { OnceLock::new() }; 2];
-        CLASSES[usize::from(!form.is_first())].get_or_init(|| {
-            let class = |code| char::from_u32(code).map_or(Class::Gap, |c| class(form, c));
-            let of: Vec<Class> = (0..1 << 16).map(class).collect();
-            Self { of: of.try_into().unwrap_or_else(|_| unreachable!("one class a code")), form }
-        })
-    }
-
-    #[inline]
-    fn class(&self, c: char) -> Class {
-        self.of.get(c as usize).copied().unwrap_or_else(|| class(self.form, c))
-    }
-}
-
-impl std::fmt::Debug for Classes {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Classes").field("form", &self.form).finish_non_exhaustive()
-    }
-}
-
-fn class(form: NormalForm, c: char) -> Class {
+/// Returns the class of a character in a form.
+pub(super) fn class(form: NormalForm, c: char) -> Class {
     let first = first_class(c);
     match first {
         _ if form.is_first() => first,
@@ -160,7 +130,7 @@ const RUN: u8 = 4;
 
 impl Characters {
     /// Forgets the text.
-    pub(crate) fn clear(&mut self) {
+    fn clear(&mut self) {
         self.codes.clear();
         self.gap = 0;
     }
@@ -175,17 +145,84 @@ impl Characters {
         self.codes.shrink_to(n_max);
     }
 
-    /// Replaces the characters by those of a text in normal form, and hands its numbers to
-    /// `numbers`.
-    pub(crate) fn read(&mut self, classes: &Classes, normal_form: &str, numbers: &mut numbers::Digest) {
+    /// Replaces the characters by those of a text, and hands its numbers to `numbers`. Returns
+    /// false, with some of the characters, if the table does not know one of the text.
+    pub(crate) fn read(&mut self, table: &Table, text: &str, numbers: &mut numbers::Digest) -> bool {
         self.clear();
-        let mut number_end = 0;
-        for (at, c) in normal_form.char_indices() {
-            if self.push(classes, c) && at >= number_end {
-                number_end = numbers.read(normal_form, at);
+        let bytes = text.as_bytes();
+        let (mut at, mut number_end) = (0, 0_usize);
+        while at < bytes.len() {
+            if bytes[at].is_ascii() && self.gap & RUN == 0 {
+                at += self.read_ascii(table, &bytes[at..], number_end.saturating_sub(at));
+            } else {
+                at += self.read_letters(table, &bytes[at..]);
             }
+            let Some(c) = text[at..].chars().next() else { break };
+            let entry = table.entry(c);
+            match entry.effect() {
+                Effect::Letter => self.push(entry.code()),
+                Effect::Nothing => {}
+                Effect::Gap => self.gap |= GAP,
+                Effect::LineEnd => self.gap |= GAP | LINE_END,
+                Effect::Symbol => self.push_symbol(entry.char()),
+                Effect::Numeric => {
+                    if at >= number_end {
+                        number_end = table.read_numbers(text, at, numbers);
+                    }
+                    self.push(entry.code());
+                }
+                Effect::Double => (0..2).for_each(|_| self.push_char(table.form(), entry.char())),
+                Effect::Phrase if table.may_be_in_phrase(text, at) => return false,
+                Effect::Phrase if table.form().is_first() => self.push(entry.code()),
+                Effect::Variant | Effect::Phrase => self.push(u32::from(variant(entry.char())) | CJK),
+                Effect::Unknown => return false,
+            }
+            at += c.len_utf8();
         }
         self.finish();
+        true
+    }
+
+    /// Reads letters of three bytes, as of Chinese. Returns the number of bytes that they take.
+    #[inline]
+    fn read_letters(&mut self, table: &Table, bytes: &[u8]) -> usize {
+        let mut rest = bytes;
+        while let [first @ 0xe0..=0xef, second, third, after @ ..] = rest {
+            let bits = |byte: u8| u16::from(byte & 0x3f);
+            let entry = table.entry_of_code(u16::from(*first) << 12 | bits(*second) << 6 | bits(*third));
+            if !entry.is_letter() {
+                break;
+            }
+            self.push(entry.code());
+            rest = after;
+        }
+        bytes.len() - rest.len()
+    }
+
+    /// Reads words of ASCII up to a byte that must be looked at alone; `number_len` bytes are part
+    /// of numbers that were read. Returns the number of bytes that they take.
+    fn read_ascii(&mut self, table: &Table, bytes: &[u8], number_len: usize) -> usize {
+        // A space stands at the end of the codes as long as a gap is open.
+        let gap_before = self.gap;
+        let is_beside_word = self.codes.last().is_some_and(|last| last & (CJK | SYMBOL) == 0);
+        if gap_before != 0 && is_beside_word {
+            self.codes.push(SPACE);
+        }
+        let after_gap = gap_before != 0 || !is_beside_word;
+        let (len, _) = table.words().read(bytes, number_len, after_gap, &mut self.codes);
+        if self.codes.last() == Some(&SPACE) {
+            self.codes.pop();
+        }
+        if len > 0 {
+            let (mut gap, mut n_gap) = (0, 0);
+            for &byte in bytes[..len].iter().rev().take_while(|&&byte| table.words().is_gap(byte)) {
+                let is_line_end = table.entry(char::from(byte)).effect() == Effect::LineEnd;
+                gap |= if is_line_end { GAP | LINE_END } else { GAP };
+                n_gap += 1;
+            }
+            self.gap = if n_gap == len { gap_before | gap } else { gap };
+        }
+        len
     }
 
     /// Returns the characters that are compared, as a text.
@@ -196,15 +233,14 @@ impl Characters {
     }
 
     /// Replaces the characters by those of a [`text`](Self::text) made with the same classes.
-    pub(crate) fn read_text(&mut self, classes: &Classes, text: &str) {
+    pub(crate) fn read_text(&mut self, table: &Table, text: &str) {
         self.clear();
         let code = |c: char| {
-            let flag = match classes.class(c) {
-                Class::Symbol => SYMBOL,
-                Class::Cjk | Class::Numeral | Class::Variant => CJK,
-                _ => 0,
-            };
-            u32::from(c) | flag
+            let entry = table.entry(c);
+            match entry.effect() {
+                Effect::Symbol => u32::from(c) | SYMBOL,
+                _ => u32::from(c) | entry.code() & CJK,
+            }
         };
         // ASCII apart from all else, as an iterator of known length is several times as fast.
         for run in text.as_bytes().chunk_by(|a, b| a.is_ascii() == b.is_ascii()) {
@@ -216,32 +252,39 @@ impl Characters {
         }
     }
 
-    /// Reads a character. Returns true if a number may begin with it.
     #[inline]
-    pub(crate) fn push(&mut self, classes: &Classes, c: char) -> bool {
-        let class = classes.class(c);
-        if class >= Class::Letter {
-            let mut code = u32::from(c) | u32::from(class >= Class::Cjk) << CJK.trailing_zeros();
-            if class == Class::Variant {
-                code = u32::from(variant(c)) | CJK;
-            }
-            if self.gap != 0 {
-                self.close_gap(code);
-            }
-            self.codes.push(code);
-            return matches!(class, Class::Digit | Class::Numeral);
+    fn push(&mut self, code: Code) {
+        if self.gap != 0 {
+            self.close_gap(code);
         }
-        match class {
+        self.codes.push(code);
+    }
+
+    /// Reads a character of a normal form by its class.
+    #[cold]
+    fn push_char(&mut self, form: NormalForm, c: char) {
+        match class(form, c) {
+            Class::Ignored => {}
             Class::Gap => self.gap |= GAP,
             Class::LineEnd => self.gap |= GAP | LINE_END,
             Class::Symbol => self.push_symbol(c),
-            _ => {}
+            Class::Letter | Class::Digit => self.push(u32::from(c)),
+            Class::Cjk | Class::Numeral => self.push(u32::from(c) | CJK),
+            Class::Variant => self.push(u32::from(variant(c)) | CJK),
         }
-        false
+    }
+
+    /// Does as [`read`](Self::read) with a text in normal form, one character after the other: what
+    /// the table is held against.
+    #[cfg(test)]
+    pub(super) fn read_plain(&mut self, form: NormalForm, normal_form: &str) {
+        self.clear();
+        normal_form.chars().for_each(|c| self.push_char(form, c));
+        self.finish();
     }
 
     /// Ends a text: decides on the symbols at its end.
-    pub(crate) fn finish(&mut self) {
+    fn finish(&mut self) {
         if self.gap & RUN != 0 {
             self.end_run(None);
         }
@@ -291,9 +334,10 @@ impl Characters {
 
 /// Returns the symbols of a text in normal form without letters: no white space, and two for three
 /// and more of a kind in a row.
-pub(super) fn symbols_of(normalized: &str, classes: &Classes) -> Vec<Code> {
+pub(super) fn symbols_of(normal_form: &str, table: &Table) -> Vec<Code> {
     let mut codes: Vec<Code> = Vec::new();
-    for c in normalized.chars().filter(|&c| !c.is_whitespace() && classes.class(c) != Class::Ignored) {
+    let is_symbol = |&c: &char| !c.is_whitespace() && table.entry(c).effect() != Effect::Nothing;
+    for c in normal_form.chars().filter(is_symbol) {
         let code = u32::from(c);
         if !codes.ends_with(&[code, code]) {
             codes.push(code);

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use minhash::{Basis, Comparison, Similarity};
 
-use super::characters::{self, Classes, Code};
+use super::characters::Code;
 use super::occurrences::Occurrences;
 use super::{LONG_MIN, SHORT_MAX, grams, symbols};
 
@@ -30,17 +30,12 @@ pub struct Grams {
 }
 
 impl Grams {
-    /// Creates the n-grams of a text: of its codes, or of its normal form if there are none.
-    pub(super) fn new(codes: &[Code], normal_form: &str, classes: &Classes) -> Self {
-        let symbols = if codes.is_empty() {
-            characters::symbols_of(normal_form, classes).into()
-        } else {
-            Box::default()
-        };
+    /// Creates the n-grams of a text: of its codes, or of its symbols if there are none.
+    pub(super) fn new(codes: &[Code], symbols: Vec<Code>) -> Self {
         let mut letters = Vec::new();
         let letters = symbols::leave_out(codes, &mut letters).then(|| letters.into());
         let few = few_bigrams(codes);
-        Self { codes: codes.into(), letters, symbols, few, n_grams: OnceCell::new() }
+        Self { codes: codes.into(), letters, symbols: symbols.into(), few, n_grams: OnceCell::new() }
     }
 
     /// Returns the bytes of the characters, and of the n-grams once they were looked up.

@@ -1,6 +1,6 @@
 //! Runs of characters, hashed.
 
-use minhash::hash_words;
+use minhash::{hash_each, hash_words};
 
 use super::characters::{CJK, CODE_MASK, Code};
 
@@ -40,19 +40,33 @@ fn packed([a, b, c, d, e]: [Code; 5]) -> [u64; 2] {
     [pack(a, b, c), pack(d, e, 0) | mark]
 }
 
+/// Room for the n-grams of a piece of text: their two words, of which the first become hashes.
+pub(super) struct Chunk {
+    firsts: [u64; CHUNK_LEN],
+    seconds: [u64; CHUNK_LEN],
+}
+
+impl Default for Chunk {
+    fn default() -> Self {
+        Self { firsts: [0; CHUNK_LEN], seconds: [0; CHUNK_LEN] }
+    }
+}
+
 /// Hands the n-grams of a text to `emit`, up to [`CHUNK_LEN`] at once: of four characters from a
 /// CJK character on, else of five. A shorter text has none.
-pub(super) fn for_each_chunk(codes: &[Code], key: Key, mut emit: impl FnMut(&[u64])) {
-    let mut chunk = [0; CHUNK_LEN];
+pub(super) fn for_each_chunk(codes: &[Code], key: Key, chunk: &mut Chunk, mut emit: impl FnMut(&[u64])) {
+    let Chunk { firsts, seconds } = chunk;
     let n_windows = codes.len().saturating_sub(4);
     for from in (0..n_windows).step_by(CHUNK_LEN) {
         let codes = &codes[from..codes.len().min(from + CHUNK_LEN + 4)];
-        let mut n = 0;
-        for (hash, window) in chunk.iter_mut().zip(codes.windows(5)) {
-            *hash = keyed(packed([window[0], window[1], window[2], window[3], window[4]]), key);
-            n += 1;
+        let n = codes.len() - 4;
+        lanes::pack_windows(codes, [FOUR, FIVE], firsts, seconds);
+        if key != PUBLIC {
+            firsts.iter_mut().for_each(|word| *word ^= key[0]);
+            seconds.iter_mut().for_each(|word| *word ^= key[1]);
         }
-        emit(&chunk[..n]);
+        hash_each(&mut firsts[..n], &seconds[..n]);
+        emit(&firsts[..n]);
     }
     if let [.., a, b, c, d] = *codes
         && a & CJK != 0
@@ -105,36 +119,66 @@ pub(super) fn hash_all(codes: &[Code], key: Key) -> u64 {
 /// A finder of the different bigrams of a text, for as long as they are few.
 #[derive(Default)]
 pub(super) struct FewDistinct {
-    /// Open addressing; 0 is a free place.
-    places: Vec<u64>,
     found: Vec<u64>,
 }
 
 impl FewDistinct {
     /// Returns the different bigrams, or the one character; `None` for more than `n_max`.
     pub(super) fn of(&mut self, codes: &[Code], key: Key, n_max: usize) -> Option<&[u64]> {
-        self.places.clear();
-        self.places.resize((n_max * 2).next_power_of_two(), 0);
         self.found.clear();
+        if codes.len() > n_max && are_more_distinct(codes, key, n_max) {
+            return None;
+        }
         if codes.len() == 1 {
             bigrams(codes, key, |hash| self.found.push(hash));
         }
-        let mask = self.places.len() - 1;
+        let mut filter = [0; FILTER_LEN];
         for window in codes.windows(2) {
-            // 0 marks a free place: the hashes 0 and 1 are one here.
-            let hash = bigram(window[0], window[1], key).max(1);
-            let mut at = hash as usize & mask;
-            while self.places[at] != 0 && self.places[at] != hash {
-                at = (at + 1) & mask;
-            }
-            if self.places[at] == 0 {
-                self.places[at] = hash;
-                self.found.push(hash);
-                if self.found.len() > n_max {
+            let hash = distinct(window, key);
+            if insert(&mut filter, hash) == 1 || !self.found.contains(&hash) {
+                if self.found.len() == n_max {
                     return None;
                 }
+                self.found.push(hash);
             }
         }
         Some(&self.found)
     }
+}
+
+/// Returns the hash by which a bigram is told from others: the hashes 0 and 1 are one here.
+#[inline]
+fn distinct(window: &[Code], key: Key) -> u64 {
+    bigram(window[0], window[1], key).max(1)
+}
+
+/// Returns true if the filter alone tells that there are more than `n_max` different bigrams.
+fn are_more_distinct(codes: &[Code], key: Key, n_max: usize) -> bool {
+    /// The bigrams looked at together, without a jump.
+    const BLOCK_LEN: usize = 32;
+    let (mut filter, mut n) = ([0; FILTER_LEN], 0);
+    let (mut firsts, seconds) = ([0; BLOCK_LEN], [TWO ^ key[1]; BLOCK_LEN]);
+    (0..codes.len() - 1).step_by(BLOCK_LEN).any(|from| {
+        // A block begins with the last character of the block before.
+        let block = &codes[from..codes.len().min(from + BLOCK_LEN + 1)];
+        for (first, window) in firsts.iter_mut().zip(block.windows(2)) {
+            *first = pack(window[0], window[1], 0) ^ key[0];
+        }
+        let hashes = &mut firsts[..block.len() - 1];
+        hash_each(hashes, &seconds);
+        n += hashes.iter().map(|&hash| insert(&mut filter, hash.max(1))).sum::<usize>();
+        n > n_max
+    })
+}
+
+/// Words of a filter of hashes: one that it does not have did not come before.
+const FILTER_LEN: usize = 64;
+
+/// Adds a hash to a filter. Returns 1 if it is new there, else 0.
+#[inline]
+fn insert(filter: &mut [u64; FILTER_LEN], hash: u64) -> usize {
+    let word = &mut filter[hash as usize / 64 % FILTER_LEN];
+    let is_new = !*word >> (hash % 64) & 1;
+    *word |= 1 << (hash % 64);
+    is_new as usize
 }

@@ -46,22 +46,32 @@ fn is_operator(c: char) -> bool {
 /// Replaces `out` by the codes without symbols, with a space where only a symbol parts two words.
 /// Returns false, and leaves `out` unchanged, if there are no symbols.
 pub(super) fn leave_out(codes: &[Code], out: &mut Vec<Code>) -> bool {
-    if !codes.iter().any(|code| code & SYMBOL != 0) {
+    /// Codes that are copied together if none is a symbol.
+    const BLOCK_LEN: usize = 16;
+    let has_symbols = |codes: &[Code]| codes.iter().fold(0, |all, code| all | code) & SYMBOL != 0;
+    if !codes.chunks(BLOCK_LEN).any(has_symbols) {
         return false;
     }
     out.clear();
+    out.reserve(codes.len());
     let mut is_after_symbol = false;
-    for &code in codes {
-        if code & SYMBOL != 0 {
-            is_after_symbol = true;
+    for block in codes.chunks(BLOCK_LEN) {
+        if !is_after_symbol && !has_symbols(block) {
+            out.extend_from_slice(block);
             continue;
         }
-        let parts = |last: &Code| (last | code) & CJK == 0 && *last != SPACE && code != SPACE;
-        if is_after_symbol && out.last().is_some_and(parts) {
-            out.push(SPACE);
+        for &code in block {
+            if code & SYMBOL != 0 {
+                is_after_symbol = true;
+                continue;
+            }
+            let parts = |last: &Code| (last | code) & CJK == 0 && *last != SPACE && code != SPACE;
+            if is_after_symbol && out.last().is_some_and(parts) {
+                out.push(SPACE);
+            }
+            is_after_symbol = false;
+            out.push(code);
         }
-        is_after_symbol = false;
-        out.push(code);
     }
     true
 }

@@ -1,8 +1,12 @@
+use proptest::prelude::*;
+
 use minhash::{Basis, Comparison, FilingScheme, Signature, Similarity};
 
 use super::*;
+use crate::normalize::tests::mixed_text;
 
 const FORMS: [NormalForm; 2] = [NormalForm::FIRST, NormalForm { version: 2, fold_diacritics: false }];
+const FOLDED: NormalForm = NormalForm { version: 2, fold_diacritics: true };
 
 fn sets(text: &str) -> ShingleSets {
     TextSketcher::default().sets(text)
@@ -272,5 +276,84 @@ fn codes_of_normal_forms() {
         let codes = sketcher.codes(text).to_vec();
         assert_eq!(sketcher.codes_of_normal_form(&normal_form), codes, "{text}");
         assert_eq!(sketcher.signature_of_normal_form(&normal_form), sketcher.signature(text), "{text}");
+    }
+}
+
+/// Codes and numbers by the normal form, one character after the other.
+fn check_reading(text: &str) -> Result<(), TestCaseError> {
+    for form in FORMS.into_iter().chain([FOLDED]) {
+        let mut sketcher = TextSketcher::new(form);
+        let mut normal_form = String::new();
+        sketcher.normal_form(text, &mut normal_form);
+        let (mut plain, mut numbers) = (Characters::default(), numbers::Digest::default());
+        plain.read_plain(form, &normal_form);
+        if !form.is_first() {
+            numbers.read_row(&normal_form, 0, normal_form.len());
+        }
+        for is_normal in [false, true] {
+            if is_normal {
+                sketcher.read_normal_form(&normal_form);
+            } else {
+                sketcher.read(text);
+            }
+            prop_assert_eq!(
+                sketcher.characters.codes(),
+                plain.codes(),
+                "{:?} {:?} {}",
+                text,
+                form,
+                is_normal
+            );
+            prop_assert_eq!(sketcher.numbers.get(), numbers.get(), "{:?} {:?} {}", text, form, is_normal);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn each_character_is_read_as_in_the_normal_form() {
+    for c in '\0'..='\u{ffff}' {
+        for text in [format!("{c}"), format!("a{c}{c}3{c}+{c}b"), format!("1{c}000 第{c}一{c}人")] {
+            check_reading(&text).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+}
+
+#[test]
+fn rows_of_numbers() {
+    for text in [
+        "1\u{8}0,000 1\u{ad}0",
+        "1,\u{200b}000",
+        "1，０００．50元",
+        "第\u{200b}一，第 一",
+        "十二，３万",
+        "三點五，兩千，五\u{200b}個",
+        "①②3",
+        "a5\u{301}",
+        "1一1一1点5点",
+        "٣٬٠٠٠٫٥",
+        "一枱 一台",
+        "12345678,5 7,b",
+    ] {
+        check_reading(text).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #[test]
+    fn texts_are_read_as_their_normal_forms(
+        mixed in mixed_text(),
+        pieces in proptest::collection::vec(prop_oneof![
+            "[0-9,.٬٫，．０-９①-⑨]{1,6}",
+            "[一二三十百千万萬亿两兩零〇壹点點第周分之星期礼拜月日号號人個个枱台小时公里]{1,5}",
+            "[+#%‰<>=*&@^/$€×−≤ \n\r-]{1,4}",
+            "[乾隆坤瞭望解藉口覆答於樊期鍊項鍾馗沈徵麼么些着著簷痺衞枱]{1,4}",
+            "[a-zA-Z \n]{1,90}",
+            "[\u{8}\u{ad}\u{200b}\u{feff}\u{301}\u{2033}‼∬ß豈\u{f9c0}]",
+        ], 0..20),
+    ) {
+        check_reading(&mixed)?;
+        check_reading(&pieces.concat())?;
     }
 }
