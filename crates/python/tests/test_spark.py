@@ -214,8 +214,9 @@ def test_sketches_are_those_of_the_package(spark: SparkSession, texts: Texts) ->
 
 def test_what_cannot_be_is_refused(spark: SparkSession) -> None:
     df = spark.createDataFrame([("a", "x"), ("a", "y")], "id string, text string")
-    with pytest.raises(ValueError, match="the id 'a' comes 2 times"):
-        phs.pairs(df, id="id")
+    for with_ids in (phs.dedup, phs.pairs, phs.clusters):
+        with pytest.raises(ValueError, match="the id 'a' comes 2 times"):
+            with_ids(df, id="id")
     wrong: list[dict[str, Any]] = [{"text": "body"}, {"order": ["text", "at"]}, {"id": "no"}]
     for options in wrong:
         with pytest.raises(KeyError, match="the columns are id, text"):
