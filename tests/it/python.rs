@@ -143,7 +143,8 @@ fn the_source_of_the_python_package_is_whole() {
     run_command(unpack.arg("-xzf").arg(&built().source).arg("-C").arg(fresh.path())).expect(0);
     let [folder] = &files(fresh.path())[..] else { panic!("one folder") };
     let mut check = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    check.current_dir(folder).args(["metadata", "--locked", "--offline", "--format-version", "1"]);
+    // Without members that are not in it, so the lock file is not as it was.
+    check.current_dir(folder).args(["metadata", "--offline", "--format-version", "1"]);
     let ran = run_command(check.args(["--manifest-path", "crates/python/Cargo.toml"])).expect(0);
     assert!(ran.stdout.contains("pigeonhole-engine"));
 }
