@@ -44,7 +44,6 @@ PROFILES = {
     "minhash": ["--profile", "minhash"],
     "full": ["--profile", "full"],
 }
-N_RUNS = 3
 LONG_S = 60  # a run that takes longer is not repeated
 
 
@@ -59,6 +58,7 @@ def arguments():
     parser.add_argument("--wheel", type=Path, help="of the Python package, which is then measured as well")
     parser.add_argument("--text-dedup", default=TEXT_DEDUP, metavar="SOURCE", help="an archive or folder for pip")
     parser.add_argument("--first", action="store_true", help="measure from pip install to the verdicts on 10,000 documents, too")
+    parser.add_argument("--runs", type=int, default=3, help="of which the middle one counts")
     parser.add_argument("--timeout", type=int, default=600, metavar="SECONDS", help="of one run of a peer")
     parser.add_argument("--readme", action="store_true", help="put the table into README.md, not on stdout")
     return parser.parse_args()
@@ -82,7 +82,7 @@ def main():
         entry |= {key: truth[key] for key in ["n_documents", "median_characters", "n_pairs", "n_pairs_of_two_kinds"]}
         for name, run in runs(given, corpus, python, truth):
             print(f"{corpus.stem}: {name}", file=sys.stderr, flush=True)
-            entry["rows"][name] = measured(run, truth)
+            entry["rows"][name] = measured(run, truth, given.runs)
             given.results.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
     if given.readme:
         table.into(HERE / "README.md", table.rendered(results))
@@ -268,13 +268,13 @@ def expanded(lines):
     return [list(pair) for pair in sorted(pairs)]
 
 
-def measured(run, truth):
+def measured(run, truth, n_runs):
     """The figures of one row: of the first run what was found, of all the times."""
     first = run()
     if first is None:
         return {"timeout_seconds": run.timeout}
     all_runs = [first]
-    while len(all_runs) < N_RUNS and sum(first["seconds"].values()) < LONG_S:
+    while len(all_runs) < n_runs and sum(first["seconds"].values()) < LONG_S:
         all_runs.append(run())
     times = [one["seconds"] for one in all_runs]
     totals = sorted(sum(seconds.values()) for seconds in times)
