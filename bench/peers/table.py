@@ -105,8 +105,6 @@ def of_package(results):
                 found = share(row["n_found"], n_pairs), share(row["n_found"], row["n_called"]), f"{n_below(row):,}"
                 seconds = speed(corpus, row["processor_seconds"])
                 lines.append("| " + " | ".join([tool, *found, seconds, f"{row['memory'] / 1e6:,.0f}"]) + " |")
-            elif "timeout_seconds" in row:
-                lines.append(f"| {tool} | not done in {row['timeout_seconds']} s | | | | |")
         parts.append(f"**{name}**: {n:,} documents, {length:,} characters in the middle, {n_pairs:,} pairs\n\n" + "\n".join(lines))
     return "\n\n".join(parts)
 
