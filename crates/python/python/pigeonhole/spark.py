@@ -12,9 +12,9 @@ The way: each text becomes a signature and keys; rows are shuffled by their keys
 have similar signatures are proposed as a pair; pairs are shuffled to both texts and counted; the near ones decide.
 Equal texts are one text until the end. Memory of an executor does not grow with the number of rows, but for those
 under one key: of a *crowd*, more than 1,000 rows under one key such as pages with the same beginning, each row meets
-at most 10,000 earlier ones, and at most 250 are counted with it under each key. :func:`dedup` then lets the rows of
-crowds that stay meet each other until none is near another, while :func:`pairs` and :func:`clusters` leave most pairs
-of a crowd out.
+at most 10,000 earlier ones that lead, and is counted with at most 4 of them under each key. :func:`dedup` then lets the
+rows of crowds that stay meet each other until none is near another, while :func:`pairs` and :func:`clusters` leave most
+pairs of a crowd out.
 
 The numbers of rows and all results in between are kept by ``DataFrame.checkpoint`` where
 ``SparkContext.setCheckpointDir`` was called, which outlives executors, and else by ``DataFrame.localCheckpoint``, with
