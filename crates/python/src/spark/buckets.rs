@@ -22,8 +22,8 @@ const LEADERS_COUNTED_MAX: usize = 4;
 ///
 /// Every two rows of a bucket meet. Of a crowd each row meets the *leaders* alone: the earlier rows
 /// that no leader before them is likely to be near to, by the signatures, and is counted with the
-/// nearest [`LEADERS_COUNTED_MAX`]. The rows that stay are then to meet each other in a second pass,
-/// which has them `among_kept`, so a leader that is not near after all costs time and no row.
+/// nearest [`LEADERS_COUNTED_MAX`]. The rows that stay are then to meet each other in a second
+/// pass, which has them `among_kept`, so a leader that is not near after all costs time and no row.
 #[pyclass(module = "pigeonhole")]
 pub(crate) struct Buckets {
     engine: Arc<Engine>,
