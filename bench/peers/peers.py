@@ -17,6 +17,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 import venv
 from pathlib import Path
 
@@ -26,7 +27,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 # The release on PyPI, 0.4.0, is older than the page that says how to use it.
 TEXT_DEDUP = "https://github.com/ChenghaoMou/text-dedup/archive/7538f3ec6a28e72a86de5978e58655175b46a11e.zip"
-PEERS = ["text-dedup MinHash", "text-dedup SimHash", "datasketch", "rensa"]
+PEERS = ["text-dedup MinHash", "text-dedup SimHash", "datasketch", "rensa", "simhash", "near-dupes"]
+# The package of this project is a tool like the others, once its wheel is there.
+PACKAGE = "Pigeonhole from Python"
 # The flags of `pigeonhole eval`, of which the last profile is meant.
 EVALUATED = {
     "classic-unverified": ["--profile", "classic", "--unverified"],
@@ -41,7 +44,6 @@ PROFILES = {
     "minhash": ["--profile", "minhash"],
     "full": ["--profile", "full"],
 }
-N_RUNS = 3
 LONG_S = 60  # a run that takes longer is not repeated
 
 
@@ -53,7 +55,10 @@ def arguments():
     parser.add_argument("--results", type=Path, default=HERE / "results.json", help="kept from run to run")
     parser.add_argument("--work", type=Path, default=ROOT / "target/peers", help="environment, truths, scratch")
     parser.add_argument("--programs", type=Path, default=ROOT / "target/release", help="where indexer and pigeonhole are")
+    parser.add_argument("--wheel", type=Path, help="of the Python package, which is then measured as well")
     parser.add_argument("--text-dedup", default=TEXT_DEDUP, metavar="SOURCE", help="an archive or folder for pip")
+    parser.add_argument("--first", action="store_true", help="measure from pip install to the verdicts on 10,000 documents, too")
+    parser.add_argument("--runs", type=int, default=3, help="of which the middle one counts")
     parser.add_argument("--timeout", type=int, default=600, metavar="SECONDS", help="of one run of a peer")
     parser.add_argument("--readme", action="store_true", help="put the table into README.md, not on stdout")
     return parser.parse_args()
@@ -65,6 +70,11 @@ def main():
     results = json.loads(given.results.read_text()) if given.results.exists() else {"corpora": {}}
     if given.corpora:
         python = environment(given.work, given.text_dedup)
+        if given.wheel:
+            pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--force-reinstall"]
+            subprocess.run([*pip, given.wheel], check=True)
+    if given.first:
+        results["first"] = first_results(given, unpacked(given.corpora[0], given.work))
     for path in given.corpora:
         corpus = unpacked(path, given.work)
         truth = truth_of(corpus, python)
@@ -72,10 +82,11 @@ def main():
         entry |= {key: truth[key] for key in ["n_documents", "median_characters", "n_pairs", "n_pairs_of_two_kinds"]}
         for name, run in runs(given, corpus, python, truth):
             print(f"{corpus.stem}: {name}", file=sys.stderr, flush=True)
-            entry["rows"][name] = measured(run, truth)
+            entry["rows"][name] = measured(run, truth, given.runs)
             given.results.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
     if given.readme:
-        table.into(HERE / "README.md", results)
+        table.into(HERE / "README.md", table.rendered(results))
+        table.into(ROOT / "crates/python/README.md", table.of_package(results))
     else:
         print(table.rendered(results))
 
@@ -91,6 +102,42 @@ def environment(work, text_dedup):
         subprocess.run([*pip, "--no-deps", text_dedup], check=True)
         done.touch()
     return python
+
+
+def first_results(given, corpus):
+    """Seconds of pip in an environment without anything, without pip's cache, and then of a process from its start to the verdicts
+    on the first 10,000 documents. text-dedup needs what its repository pins."""
+    few = corpus.with_suffix(".first")
+    few.write_text("".join(itertools.islice(open(corpus, encoding="utf-8"), 10_000)), encoding="utf-8")
+    versions = dict(line.split("==") for line in (HERE / "requirements.txt").read_text().split())
+    tools = {name: [f"{name}=={versions[name]}"] for name in ["datasketch", "rensa", "simhash", "near-dupes"]}
+    tools["text-dedup MinHash"] = [given.text_dedup]
+    if given.wheel:
+        tools[PACKAGE] = [given.wheel]
+    found = {}
+    for name, wanted in tools.items():
+        print(f"from pip install: {name}", file=sys.stderr, flush=True)
+        place, folder = given.work / "first", given.work / "run"
+        venv.create(place, with_pip=True, clear=True)
+        before = size_of(place)
+        python = place / "bin/python"
+        start = time.monotonic()
+        pip = [python, "-m", "pip", "install", "--quiet", "--no-cache-dir", "--disable-pip-version-check"]
+        subprocess.run([*pip, *wanted], check=True)
+        installed = time.monotonic()
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        with open(folder / "log", "w+") as log:
+            command = [python, HERE / "tools.py", name, "readme", few, folder]
+            subprocess.run(command, check=True, stdout=log, stderr=log)
+        end = time.monotonic()
+        found[name] = {"install": installed - start, "run": end - installed, "bytes": size_of(place) - before}
+        shutil.rmtree(place)
+    return found
+
+
+def size_of(folder):
+    return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def unpacked(path, work):
@@ -124,6 +171,8 @@ def runs(given, corpus, python, truth):
     if wanted("pigeonhole"):
         for profile in PROFILES:
             yield f"Pigeonhole {profile}", Pigeonhole(given, corpus, truth, profile)
+    if given.wheel and wanted(PACKAGE):
+        yield PACKAGE, Peer(given, corpus, python, PACKAGE, "readme")
     for peer in filter(wanted, PEERS):
         for setting in ["readme", "tuned"] if given.setting is None else [given.setting]:
             yield f"{peer}, {setting}", Peer(given, corpus, python, peer, setting)
@@ -151,7 +200,8 @@ class Peer:
             if status != 0:
                 log.seek(0)
                 raise SystemExit(f"{self.command[2:]} failed:\n{log.read()[-2000:]}")
-        return json.loads((self.folder / "result.json").read_text())
+        result = json.loads((self.folder / "result.json").read_text())
+        return {**result, "pairs": expanded(result["rows"])} if "rows" in result else result
 
 
 class Pigeonhole:
@@ -199,15 +249,18 @@ def lines_of(path):
 
 
 def pairs_of_pairs(path):
-    """All pairs that the rows stand for: a copy is near to all that its first is near to."""
+    """All pairs that a file of `--pairs` stands for."""
+    return expanded([int(line[key]) if line.get(key) is not None else None for key in ("a", "b", "copy_of")] for line in lines_of(path))
+
+
+def expanded(lines):
+    """All pairs that rows of `a`, `b` and `copy_of` stand for: a copy is near to all that its first is near to."""
     copies, rows = {}, []
-    for line in lines_of(path):
-        a, b = int(line["a"]), int(line["b"])
-        if line.get("copy_of") is not None:
-            first = int(line["copy_of"])
-            copies.setdefault(first, [first]).append(b if a == first else a)
-        else:
+    for a, b, first in lines:
+        if first is None:
             rows.append((a, b))
+        else:
+            copies.setdefault(first, [first]).append(b if a == first else a)
     same = {member: members for members in copies.values() for member in members}
     pairs = {tuple(sorted(pair)) for members in copies.values() for pair in itertools.combinations(members, 2)}
     for a, b in rows:
@@ -215,17 +268,20 @@ def pairs_of_pairs(path):
     return [list(pair) for pair in sorted(pairs)]
 
 
-def measured(run, truth):
+def measured(run, truth, n_runs):
     """The figures of one row: of the first run what was found, of all the times."""
     first = run()
     if first is None:
         return {"timeout_seconds": run.timeout}
-    times = [first["seconds"]]
-    while len(times) < N_RUNS and sum(times[0].values()) < LONG_S:
-        times.append(run()["seconds"])
+    all_runs = [first]
+    while len(all_runs) < n_runs and sum(first["seconds"].values()) < LONG_S:
+        all_runs.append(run())
+    times = [one["seconds"] for one in all_runs]
     totals = sorted(sum(seconds.values()) for seconds in times)
-    row = {key: first[key] for key in ["bytes", "shape", "n_output", "n_pairs_by_eval"] if key in first}
+    row = {key: first[key] for key in ["bytes", "shape", "memory", "n_output", "n_pairs_by_eval"] if key in first}
     row |= scores(first, truth)
+    if "processor_seconds" in first:
+        row["processor_seconds"] = round(statistics.median(one["processor_seconds"] for one in all_runs), 4)
     row["seconds"] = [round(total, 4) for total in totals]
     row["seconds_without_tokens"] = round(statistics.median(seconds["search"] for seconds in times), 4)
     return row

@@ -64,7 +64,7 @@ def line(name, row, corpus):
     without = speed(corpus, search) if search < 0.999 * seconds else "–"
     called = [f"{row['n_called']:,}", f"{n_below(row):,}"]
     cells = [name, recall, *called, precision, f"{row['n_wrongly_dropped']:,}"]
-    return "| " + " | ".join([*cells, speed(corpus, seconds), without, f"{row['bytes']:,.0f}"]) + " |"
+    return "| " + " | ".join([*cells, speed(corpus, seconds), without, f"{row['bytes']:,.0f}" if "bytes" in row else ""]) + " |"
 
 
 def share(part, whole):
@@ -82,9 +82,36 @@ def speed(corpus, seconds):
     return f"{float(f'{per_second:.2g}'):,.0f}"
 
 
-def into(page, results):
-    """Puts the table between its marks in a page."""
+PACKAGE = "Pigeonhole from Python"
+HEAD_OF_PACKAGE = "recall | precision | called below .8 | documents a processor second | memory, MB"
+
+
+def of_package(results):
+    """The table of the Python package: what tools that pip installs find, and the time from `pip install` to a result."""
+    parts = []
+    if results.get("first"):
+        lines = ["| | `pip install`, s | first result after that, s | on disk, MB |", "|---|---|---|---|"]
+        for name, row in sorted(results["first"].items(), key=lambda item: item[1]["install"] + item[1]["run"]):
+            lines.append(f"| {name} | {row['install']:.1f} | {row['run']:.1f} | {row['bytes'] / 1e6:,.0f} |")
+        parts.append("\n".join(lines))
+    for name, corpus in sorted(results["corpora"].items(), key=lambda item: item[1]["median_characters"]):
+        if PACKAGE not in corpus["rows"]:
+            continue
+        n, length, n_pairs = (corpus[key] for key in ["n_documents", "median_characters", "n_pairs"])
+        lines = [f"| {name} | {HEAD_OF_PACKAGE} |", "|" + "---|" * 6]
+        for tool in sorted(corpus["rows"], key=lambda tool: (tool != PACKAGE, tool)):
+            row = corpus["rows"][tool]
+            if "memory" in row:
+                found = share(row["n_found"], n_pairs), share(row["n_found"], row["n_called"]), f"{n_below(row):,}"
+                seconds = speed(corpus, row["processor_seconds"])
+                lines.append("| " + " | ".join([tool, *found, seconds, f"{row['memory'] / 1e6:,.0f}"]) + " |")
+        parts.append(f"**{name}**: {n:,} documents, {length:,} characters in the middle, {n_pairs:,} pairs\n\n" + "\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def into(page, made):
+    """Puts a table between its marks in a page."""
     text = page.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
-    page.write_text(f"{before}{BEGIN}\n\n{rendered(results)}\n\n{END}{after}", encoding="utf-8")
+    page.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{after}", encoding="utf-8")

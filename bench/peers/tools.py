@@ -2,8 +2,9 @@
 
     python tools.py PEER SETTING CORPUS.jsonl FOLDER
 
-writes FOLDER/result.json: seconds from the file to the verdicts (imports are not in them), bytes a document, and what was called
-near-duplicates, by the numbers of the documents: `pairs`, or `groups` with the document first that stays.
+writes FOLDER/result.json: seconds from the file to the verdicts (imports are not in them), in all and of processors, bytes a
+document, the most memory that the process had, and what was called near-duplicates, by the numbers of the documents: `pairs`; `rows`, whose third number is the first document of a text with copies;
+or `groups` with the document first that stays.
 
 Settings: `readme` is what the peer's own page shows. `tuned` gives it the sets of the truth and a threshold of .8; where a peer
 only estimates similarities it accepts those down to 3.5 standard deviations below, as Pigeonhole does.
@@ -11,6 +12,7 @@ only estimates similarities it accepts those down to 3.5 standard deviations bel
 
 import json
 import os
+import resource
 import sys
 import time
 from collections import defaultdict
@@ -18,19 +20,23 @@ from pathlib import Path
 
 THRESHOLD = 0.8
 N_HASHES, N_BANDS = 128, 32  # of the tuned setting: bands of four rows miss one pair of .8 in 20 million
+MEMORY_UNIT = 1024  # of what the system says, in bytes
 ACCEPTED = THRESHOLD - 3.5 * (THRESHOLD * (1 - THRESHOLD) / N_HASHES) ** 0.5
 
 
 class Clock:
-    """Seconds of each part of a run."""
+    """Seconds of each part of a run, and those of processors, of ended child processes too."""
 
     def __init__(self):
-        self.seconds = {}
-        self.last = time.perf_counter()
+        self.seconds, self.processor_seconds = {}, {}
+        self.last = self.now()
+
+    def now(self):
+        return time.perf_counter(), sum(os.times()[:4])
 
     def lap(self, part):
-        now = time.perf_counter()
-        self.seconds[part] = now - self.last
+        now = self.now()
+        self.seconds[part], self.processor_seconds[part] = (at - before for at, before in zip(now, self.last))
         self.last = now
 
 
@@ -107,6 +113,51 @@ def rensa(setting, corpus, _folder, clock):
     for (number, _), kept in zip(gone, deduplicator.get_duplicate_sets([tokens for _, tokens in gone])):
         groups[min(int(key) for key in kept if int(key) < number)].append(number)
     return {"groups": [[kept, *dropped] for kept, dropped in groups.items()], "bytes": 4 * 128 + 8 * 8, "shape": [8, 16]}
+
+
+def simhash(setting, corpus, _folder, clock):
+    """https://leons.im/posts/a-python-implementation-of-simhash-algorithm/, which its page names: an index of texts in which 3 of
+    64 bits may differ. The package makes its own features of a text: 4 letters or digits in a row."""
+    from simhash import Simhash, SimhashIndex
+
+    clock.lap("imports")
+    if setting == "tuned":
+        sets = tokens_of(corpus, setting, clock)
+    else:
+        # What it makes of a text for itself, in a list: counted, it fails with NumPy 2 where one comes 256 times.
+        sets = [(number, Simhash("")._tokenize(text)) for number, text in enumerate(texts_of(corpus))]
+    sketches = [(str(number), Simhash(list(of))) for number, of in sets]
+    index = SimhashIndex(sketches, k=3)
+    pairs = [
+        [int(other), int(name)] for name, sketch in sketches for other in index.get_near_dups(sketch) if int(other) < int(name)
+    ]
+    clock.lap("search")
+    return {"pairs": pairs, "bytes": 8 + 4 * 2}
+
+
+def near_dupes(setting, corpus, _folder, clock):
+    """https://pypi.org/project/near-dupes/: one call. It takes no sets, so tuned are its threshold and n-grams of 4."""
+    import near_dupes
+
+    clock.lap("imports")
+    options = {"threshold": THRESHOLD, "n_gram": 4} if setting == "tuned" else {}
+    found = near_dupes.find_duplicates(texts_of(corpus), kind="text", **options)
+    clock.lap("search")
+    # Copies of one text are pairs with its first alone.
+    rows = [[a, b, a if similarity == 1 else None] for a, b, similarity in found.pairs]
+    return {"rows": rows, "dropped": list(found.drop_indices), "bytes": 4 * 128}
+
+
+def pigeonhole(_setting, corpus, _folder, clock):
+    """crates/python/README.md: the package, from a list of texts."""
+    import pigeonhole as ph
+
+    clock.lap("imports")
+    found = ph.dedup(texts_of(corpus), result="full")
+    dropped = [number for number, is_duplicate in enumerate(found.rows["is_duplicate"]) if is_duplicate]
+    clock.lap("search")
+    rows = [[pair["a"], pair["b"], pair["copy_of"]] for pair in found.pairs]
+    return {"rows": rows, "dropped": dropped}
 
 
 README_CONFIG = {
@@ -193,13 +244,18 @@ def main(peer, setting, corpus, folder):
         "text-dedup SimHash": lambda *given: text_dedup("simhash", *given),
         "datasketch": datasketch,
         "rensa": rensa,
+        "simhash": simhash,
+        "near-dupes": near_dupes,
+        "Pigeonhole from Python": pigeonhole,
     }
     folder = Path(folder).resolve()
     clock = Clock()
     result = peers[peer](setting, Path(corpus).resolve(), folder, clock)
     seconds = {part: seconds for part, seconds in clock.seconds.items() if part != "imports"}
     with open(folder / "result.json", "w", encoding="utf-8") as file:
-        json.dump({**result, "seconds": seconds}, file)
+        memory = MEMORY_UNIT * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        processor_seconds = sum(clock.processor_seconds[part] for part in seconds)
+        json.dump({**result, "seconds": seconds, "processor_seconds": processor_seconds, "memory": memory}, file)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ::index::Sketch;
 use arrow_array::builder::{BinaryBuilder, ListBuilder, UInt64Builder};
 use engine::Engine;
+use minhash::Signature;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -16,6 +17,36 @@ use crate::table::Table;
 
 /// Bits of a segment in a key: the number of a table or band stands above them.
 pub(crate) const SEGMENT_BITS: u32 = 32;
+
+/// Makes the sketches of texts on the cores of an engine, and hands them on in the order of the
+/// texts: `None` for a text without features.
+pub(crate) fn sketched(
+    engine: &Engine,
+    texts: &Strings,
+    progress: Option<Py<PyAny>>,
+    mut take: impl FnMut(Option<&Sketch>),
+) -> Result<(), Failure> {
+    let mut progress = Progress::to(progress);
+    let texts: Vec<&str> = texts.iter().map(Option::unwrap_or_default).collect();
+    let kind = engine.index().kind();
+    engine.extractor().extract(
+        &texts,
+        engine.n_threads(),
+        |text| text,
+        |texts, features| {
+            for features in features {
+                take(features.map(|features| kind.sketch(features)).as_ref());
+            }
+            Ok::<_, Failure>(progress.add(texts.len())?)
+        },
+    )?;
+    Ok(progress.tell()?)
+}
+
+/// The keys of a sketch as numbers.
+pub(crate) fn keys(sketch: &Sketch) -> impl Iterator<Item = u64> {
+    sketch.keys().map(|key| u64::from(key.flag) << SEGMENT_BITS | u64::from(key.segment))
+}
 
 /// Makes the sketches of texts, as an index of the same options does.
 #[pyclass(module = "pigeonhole", frozen)]
@@ -34,38 +65,20 @@ impl Sketcher {
     #[pyo3(signature = (texts, progress=None))]
     fn sketch(&self, py: Python<'_>, texts: Strings, progress: Option<Py<PyAny>>) -> PyResult<Table> {
         let (mut fingerprint, mut signature) = (UInt64Builder::new(), BinaryBuilder::new());
-        let mut keys = ListBuilder::new(UInt64Builder::new());
+        let mut key = ListBuilder::new(UInt64Builder::new());
         py.detach(|| {
-            let mut progress = Progress::to(progress);
-            let texts: Vec<&str> = texts.iter().map(Option::unwrap_or_default).collect();
-            let kind = self.0.index().kind();
-            self.0.extractor().extract(
-                &texts,
-                self.0.n_threads(),
-                |text| text,
-                |texts, features| {
-                    for features in features {
-                        let has_features = features.is_some();
-                        let sketch = features.map(|features| kind.sketch(features));
-                        let of = sketch.as_ref().map(Sketch::features);
-                        fingerprint.append_option(of.and_then(|of| of.simhash).map(|simhash| simhash.0));
-                        signature
-                            .append_option(of.and_then(|of| of.signature.as_ref()).map(|of| of.as_bytes()));
-                        for key in sketch.iter().flat_map(Sketch::keys) {
-                            keys.values()
-                                .append_value(u64::from(key.flag) << SEGMENT_BITS | u64::from(key.segment));
-                        }
-                        keys.append(has_features);
-                    }
-                    Ok::<_, Failure>(progress.add(texts.len())?)
-                },
-            )?;
-            Ok::<_, Failure>(progress.tell()?)
+            sketched(&self.0, &texts, progress, |sketch| {
+                let of = sketch.map(Sketch::features);
+                fingerprint.append_option(of.and_then(|of| of.simhash).map(|simhash| simhash.0));
+                signature.append_option(of.and_then(|of| of.signature.as_ref()).map(Signature::as_bytes));
+                key.values().extend(sketch.into_iter().flat_map(keys).map(Some));
+                key.append(sketch.is_some());
+            })
         })?;
         Table::new(vec![
             ("fingerprint", Arc::new(fingerprint.finish())),
             ("signature", Arc::new(signature.finish())),
-            ("keys", Arc::new(keys.finish())),
+            ("keys", Arc::new(key.finish())),
         ])
     }
 }

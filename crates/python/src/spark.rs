@@ -23,10 +23,9 @@ pub(crate) use self::standings::{connected, decide_in_round};
 
 use self::batch::{Batch, Side};
 use crate::columns::Strings;
-use crate::error::Failure;
 use crate::interrupt::Progress;
 use crate::options::{open, options};
-use crate::sketcher::SEGMENT_BITS;
+use crate::sketcher::{SEGMENT_BITS, keys, sketched};
 use crate::table::Table;
 use crate::verdicts::NearnessColumns;
 
@@ -58,9 +57,7 @@ impl Sketches {
         let text = sketch.and_then(Sketch::text);
         self.compared.append_option(text.map(|text| &**text));
         self.is_reduced.append_option(text.map(Text::is_reduced));
-        for key in sketch.into_iter().flat_map(Sketch::keys) {
-            self.keys.values().append_value(i64::from(key.flag) << SEGMENT_BITS | i64::from(key.segment));
-        }
+        self.keys.values().extend(sketch.into_iter().flat_map(keys).map(|key| Some(key as i64)));
         self.keys.append(sketch.is_some());
     }
 
@@ -88,22 +85,7 @@ impl Kernels {
     /// features.
     fn sketch(&self, py: Python<'_>, texts: Strings) -> PyResult<Table> {
         let mut sketches = Sketches::default();
-        py.detach(|| {
-            let mut progress = Progress::to(None);
-            let texts: Vec<&str> = texts.iter().map(Option::unwrap_or_default).collect();
-            let kind = self.0.index().kind();
-            self.0.extractor().extract(
-                &texts,
-                self.0.n_threads(),
-                |text| text,
-                |texts, features| {
-                    for features in features {
-                        sketches.push(features.map(|features| kind.sketch(features)).as_ref());
-                    }
-                    Ok::<_, Failure>(progress.add(texts.len())?)
-                },
-            )
-        })?;
+        py.detach(|| sketched(&self.0, &texts, None, |sketch| sketches.push(sketch)))?;
         sketches.finish()
     }
 

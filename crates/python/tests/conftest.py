@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ WORDS = Path(ROOT / "README.md").read_text(encoding="utf-8").split()
 
 def program(name: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Runs a program of the package in another process."""
-    command = [sys.executable, "-m", "pigeonhole._programs", name, *arguments]
+    command = [sys.executable, "-m", "pigeonhole", name, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
@@ -73,3 +75,23 @@ def dedup_by_program(written: Path) -> Callable[..., tuple[list[int], list[tuple
         )
 
     return run
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[str]:
+    """The address of a worker with an empty index in memory, for one module."""
+    command = [sys.executable, "-m", "pigeonhole", "query-worker", "--store", "memory:"]
+    worker = subprocess.Popen([*command, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
+    assert worker.stderr is not None
+    for line in worker.stderr:
+        address = re.search(r"127\.0\.0\.1:[1-9]\d*", line)
+        if address:
+            break
+    else:
+        raise AssertionError("the worker ended before it listened")
+    rest = threading.Thread(target=worker.stderr.read)
+    rest.start()
+    yield f"http://{address[0]}"
+    worker.terminate()
+    assert worker.wait() == 0
+    rest.join()

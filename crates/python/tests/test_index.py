@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -72,25 +69,6 @@ def test_verdicts_are_measured_and_a_threshold_is_found() -> None:
     figures = ph.evaluate(table, min_similarity=0.7)
     assert "recall" in str(figures)
     assert "min-similarity" in ph.tune(table)
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[str]:
-    command = [sys.executable, "-m", "pigeonhole._programs", "query-worker", "--store", "memory:"]
-    worker = subprocess.Popen([*command, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
-    assert worker.stderr is not None
-    for line in worker.stderr:
-        address = re.search(r"127\.0\.0\.1:[1-9]\d*", line)
-        if address:
-            break
-    else:
-        raise AssertionError("the worker ended before it listened")
-    rest = threading.Thread(target=worker.stderr.read)
-    rest.start()
-    yield f"http://{address[0]}"
-    worker.terminate()
-    assert worker.wait() == 0
-    rest.join()
 
 
 def test_a_client_of_the_service(service: str) -> None:

@@ -80,7 +80,7 @@ def test_options_are_those_of_the_package(spark: SparkSession, texts: Texts) -> 
         assert numbers(phs.dedup(frame(spark, texts), **options)) == kept, options
 
 
-def test_a_task_that_fails_once_changes_nothing(
+def test_tasks_that_fail_or_are_killed_once_change_nothing(
     spark: SparkSession, texts: Texts, expected: ph.Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failed = spark.sparkContext.accumulator(0)
@@ -92,8 +92,10 @@ def test_a_task_that_fails_once_changes_nothing(
         task = TaskContext.get()
         if task is None:
             return None
-        if task.partitionId() == 0 and task.attemptNumber() == 0:
+        if task.attemptNumber() == 0 and task.partitionId() == 0:
             raise RuntimeError("the first attempt")
+        if task.attemptNumber() == 0 and task.partitionId() == 1:
+            os._exit(9)
         failed.add(int(task.attemptNumber() == 1))
         return unchanged._kernels(options)
 
@@ -214,8 +216,9 @@ def test_sketches_are_those_of_the_package(spark: SparkSession, texts: Texts) ->
 
 def test_what_cannot_be_is_refused(spark: SparkSession) -> None:
     df = spark.createDataFrame([("a", "x"), ("a", "y")], "id string, text string")
-    with pytest.raises(ValueError, match="the id 'a' comes 2 times"):
-        phs.pairs(df, id="id")
+    for with_ids in (phs.dedup, phs.pairs, phs.clusters):
+        with pytest.raises(ValueError, match="the id 'a' comes 2 times"):
+            with_ids(df, id="id")
     wrong: list[dict[str, Any]] = [{"text": "body"}, {"order": ["text", "at"]}, {"id": "no"}]
     for options in wrong:
         with pytest.raises(KeyError, match="the columns are id, text"):

@@ -60,7 +60,7 @@ def frame(data: Any) -> Frame:
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return _arrow(data)
     if isinstance(data, (str, bytes)):
-        raise TypeError("data is one text; give a list of texts")
+        raise TypeError("data is one text; give a list of texts, or what a file holds: pandas.read_parquet(path)")
     if isinstance(data, Mapping):
         return _mapping(data)
     if not isinstance(data, Iterable):

@@ -134,9 +134,14 @@ class Sketcher:
     """Makes fingerprints, signatures and keys of texts. Options are those of a new :class:`Index`.
 
     >>> import pigeonhole as ph
-    >>> table = ph.Sketcher().sketch(["Tea is served at four."])
-    >>> table.column_names
-    ['fingerprint', 'signature', 'keys']
+    >>> table = ph.Sketcher().sketch(["Tea is served at four.", "Tea is served at five.", " "])
+    >>> table.column_names, len(table)
+    (['fingerprint', 'signature', 'keys'], 3)
+    >>> a, b, blank = table["fingerprint"]
+    >>> (a ^ b).bit_count(), blank
+    (12, None)
+    >>> [len(keys) for keys in table["keys"][:2]]
+    [26, 26]
     """
 
     def __init__(
@@ -149,9 +154,10 @@ class Sketcher:
         self._native = _native.Sketcher(profile=profile, min_similarity=min_similarity, threads=threads)
 
     def sketch(self, texts: Any, progress: bool | None = None) -> Table:
-        """One row a text: ``fingerprint`` (uint64; null in profile ``minhash``), ``signature`` (binary, as in
-        ``schema/signature.md``) and ``keys`` (list of uint64: the number of a table or band in bits 32 to 39, its
-        segment below). All are null for a text without features."""
+        """One row a text, in the order of the texts: ``fingerprint`` (uint64, 64 bits of which near texts differ in few; null
+        in profile ``minhash``), ``signature`` (binary of 6 to about 900 bytes, as in ``schema/signature.md``) and ``keys``
+        (list of uint64: the number of a table or band in bits 32 to 39, its segment below; texts that share one are
+        compared). All are null for a text without features."""
         texts = _column(texts)
         with shown("sketch", len(texts) if hasattr(texts, "__len__") else None, progress) as bar:
             return self._native.sketch(texts, bar)

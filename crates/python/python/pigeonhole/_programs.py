@@ -11,7 +11,7 @@ PROGRAMS = ("indexer", "pigeonhole", "query-worker")
 
 
 def _starts(name: str) -> list[str]:
-    return [sys.executable, "-m", "pigeonhole._programs", name]
+    return [sys.executable, "-m", "pigeonhole", name]
 
 
 def _main(name: str) -> int:
@@ -47,8 +47,8 @@ def run(name: str, arguments: Sequence[str]) -> str:
     return ran.stdout
 
 
-if __name__ == "__main__":
+def main() -> int:
+    """Runs the program that the first argument names, by ``python -m pigeonhole``."""
     if len(sys.argv) < 2 or sys.argv[1] not in PROGRAMS:
-        sys.exit(f"usage: python -m pigeonhole._programs {{{','.join(PROGRAMS)}}} …")
-    name = sys.argv.pop(1)
-    sys.exit(_main(name))
+        sys.exit(f"usage: python -m pigeonhole {{{','.join(PROGRAMS)}}} …")
+    return _main(sys.argv.pop(1))

@@ -12,20 +12,22 @@ The way: each text becomes a signature and keys; rows are shuffled by their keys
 have similar signatures are proposed as a pair; pairs are shuffled to both texts and counted; the near ones decide.
 Equal texts are one text until the end. Memory of an executor does not grow with the number of rows, but for those
 under one key: of a *crowd*, more than 1,000 rows under one key such as pages with the same beginning, each row meets
-at most 10,000 earlier ones, and at most 250 are counted with it under each key. :func:`dedup` then lets the rows of
-crowds that stay meet each other until none is near another, while :func:`pairs` and :func:`clusters` leave most pairs
-of a crowd out.
+at most 10,000 earlier ones that lead, and is counted with at most 4 of them under each key. :func:`dedup` then lets the
+rows of crowds that stay meet each other until none is near another, while :func:`pairs` and :func:`clusters` leave most
+pairs of a crowd out.
 
 The numbers of rows and all results in between are kept by ``DataFrame.checkpoint`` where
 ``SparkContext.setCheckpointDir`` was called, which outlives executors, and else by ``DataFrame.localCheckpoint``, with
 which the job fails if an executor is lost.
 Texts travel in Arrow batches of ``spark.sql.execution.arrow.maxRecordsPerBatch`` rows: lower it for long texts.
 
-The executors need this package, with pyarrow. Spark 3.5 and later.
+The executors need this package, with pyarrow. Spark 3.5 and later. The logger ``pigeonhole.spark`` tells at level INFO
+the numbers of near pairs and the rounds.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -49,6 +51,8 @@ _NEARNESS = (
 )
 _MEASURES = ("similarity", "exact", "numbers_differ", "distance", "share_of_a", "share_of_b")
 _OWN = "__pigeonhole_"
+
+_log = logging.getLogger(__name__)
 
 Batches = Iterator["pa.RecordBatch"]
 
@@ -227,7 +231,9 @@ class Run:
 
     def dropped(self, near: DataFrame) -> DataFrame:
         """Each ``row`` that is near to an earlier one which stays."""
-        if near.count() <= self.driver_pairs:
+        n_pairs = near.count()
+        _log.info("%s near pairs", f"{n_pairs:,}")
+        if n_pairs <= self.driver_pairs:
             return _decided_by_driver(near)
         return _decided_in_rounds(near, self.driver_pairs)
 
@@ -235,6 +241,7 @@ class Run:
         """The near pairs that decide, and the rows that they drop. The rows of crowds that stay meet each other until
         no two of them are near."""
         near, crowds = self.near()
+        n_passes = 0
         while True:
             dropped = self.dropped(near)
             if crowds is None:
@@ -244,6 +251,8 @@ class Run:
             new = _fixed(new)
             if not new.limit(1).count():
                 return near, dropped
+            n_passes += 1
+            _log.info("pass %d: rows of crowds that stayed are near each other", n_passes)
             near = _fixed(near.unionByName(new))
 
     def originals(self, near: DataFrame, dropped: DataFrame) -> DataFrame:
@@ -317,11 +326,14 @@ def _decided_in_rounds(near: DataFrame, driver_pairs: int) -> DataFrame:
     known = rest.select(f.col("a").alias("row")).distinct()
     known = known.join(rest.select(f.col("b").alias("row")), "row", "left_anti").withColumn("is_kept", f.lit(True))
     known = _fixed(known)
+    n_rounds = 0
     while True:
         of_a = known.select(f.col("row").alias("a"), f.col("is_kept").alias("a_is_kept"))
         waiting = rest.join(known.select(f.col("row").alias("b")), "b", "left_anti").join(of_a, "a", "left")
         waiting = _fixed(waiting.select("a", "b", "a_is_kept"))
         n_waiting = waiting.count()
+        n_rounds += 1
+        _log.info("round %d: %s near pairs wait for a decision", n_rounds, f"{n_waiting:,}")
         if n_waiting == 0:
             return known.filter("not is_kept").select("row")
         if n_waiting <= driver_pairs:
@@ -363,6 +375,7 @@ def _components_by_stars(near: DataFrame) -> DataFrame:
     while before != now:
         edges = turn(edges)
         before, now = now, state(edges)
+        _log.info("stars: %s edges", f"{now[0]:,}")
     roots = edges.select(v.alias("row"), v.alias("cluster")).distinct()
     return edges.select(u.alias("row"), v.alias("cluster")).unionByName(roots)
 
@@ -388,7 +401,8 @@ def dedup(
         order: The name of a column, or of several, that order the rows: no two rows are equal in all of them. By
             default rows are in the order in which the DataFrame has them, fixed by a checkpoint when this is called:
             for rows that come in another order each time, such as after a shuffle, name columns.
-        id: The name of a column of distinct ids, for ``result="rows"``. By default rows are numbered from 0.
+        id: The name of a column of distinct ids, for ``result="rows"``. By default rows are numbered from 0. Ids that
+            repeat are refused, with ``result="kept"`` too.
         min_similarity: The least Jaccard similarity of near-duplicates, .5 to 1; by default .8.
         profile: What proposes pairs: ``full`` (the default), ``minhash`` or ``classic``.
         same_numbers: Treats rows with other numbers as different ones.
@@ -402,15 +416,14 @@ def dedup(
 
     Raises:
         KeyError: There is no such column.
-        ValueError: An option that cannot be, or an id that repeats.
+        ValueError: An option that cannot be, or an id that repeats or is null.
     """
     if result not in ("kept", "rows"):
         raise ValueError(f"result is 'kept' or 'rows', not {result!r}")
     f = _functions()
     options = {"min_similarity": min_similarity, "profile": profile, "same_numbers": same_numbers}
     run = Run(df, text, order, id, driver_pairs, crowd_min, **options)
-    if result == "rows":
-        run.check_ids()
+    run.check_ids()
     near, dropped = run.settled()
     dropped = _fixed(dropped)
     row = f.col(f"{_OWN}row")

@@ -15,11 +15,15 @@ use super::batch::{Batch, Side};
 use crate::interrupt::Progress;
 use crate::table::Table;
 
+/// The leaders that a row of a crowd is counted with under one key.
+const LEADERS_COUNTED_MAX: usize = 4;
+
 /// Proposes the pairs of each bucket. The rows come sorted by `key`, then `row`, in any batches.
 ///
 /// Every two rows of a bucket meet. Of a crowd each row meets the *leaders* alone: the earlier rows
-/// that no leader before them is surely near to, by the signatures. The rows that stay are then to
-/// meet each other in a second pass, which has them `among_kept`.
+/// that no leader before them is likely to be near to, by the signatures, and is counted with the
+/// nearest [`LEADERS_COUNTED_MAX`]. The rows that stay are then to meet each other in a second
+/// pass, which has them `among_kept`, so a leader that is not near after all costs time and no row.
 #[pyclass(module = "pigeonhole")]
 pub(crate) struct Buckets {
     engine: Arc<Engine>,
@@ -38,7 +42,7 @@ struct Member {
 struct Promise {
     row: i64,
     estimate: Similarity,
-    is_sure: bool,
+    is_likely: bool,
 }
 
 impl Buckets {
@@ -62,15 +66,14 @@ impl Buckets {
                 return None;
             }
             let (a, b) = (earlier.sketch.features(), later.features());
-            let (estimate, is_sure) = match rule.glance_at(a, b, rule.counter.is_some()) {
+            let (estimate, is_likely) = match rule.glance_at(a, b, rule.counter.is_some()) {
                 Glance::Far => return None,
                 Glance::Near(nearness) => (nearness.similarity.unwrap_or(Similarity::ONE), true),
-                Glance::Worth { estimate, at_most } => {
-                    let at_least = 2.0 * estimate.get() - at_most.get();
-                    (estimate, rule.min_similarity.is_none_or(|least| at_least > least.get()))
+                Glance::Worth { estimate, .. } => {
+                    (estimate, rule.min_similarity.is_none_or(|least| estimate >= least))
                 }
             };
-            Some(Promise { row: earlier.row, estimate, is_sure })
+            Some(Promise { row: earlier.row, estimate, is_likely })
         };
         let first = if self.among_kept { self.members.len().saturating_sub(CANDIDATES_MAX) } else { 0 };
         self.members[first..].iter().filter_map(promise).collect()
@@ -80,13 +83,14 @@ impl Buckets {
     fn take(&mut self, bucket: BucketKey, is_crowded: bool, member: Member) -> Vec<i64> {
         let is_bounded = is_crowded && !self.among_kept;
         let mut promises = self.promises(bucket, is_bounded, &member.sketch);
-        let is_led = is_bounded && promises.iter().any(|promise| promise.is_sure);
+        let is_led = is_bounded && promises.iter().any(|promise| promise.is_likely);
         if !is_led && (!is_bounded || self.members.len() < CANDIDATES_MAX) {
             self.members.push(member);
         }
-        if is_crowded && promises.len() > COUNTED_MAX {
+        let n_counted = if is_bounded { LEADERS_COUNTED_MAX } else { COUNTED_MAX };
+        if is_crowded && promises.len() > n_counted {
             promises.sort_by_key(|promise| std::cmp::Reverse(promise.estimate));
-            promises.truncate(COUNTED_MAX);
+            promises.truncate(n_counted);
         }
         promises.into_iter().map(|promise| promise.row).collect()
     }
