@@ -120,8 +120,8 @@ def dedup(
         text: The name of the column of texts. A single column needs none.
         id: The name of a column of ids, strings or integers. By default rows are numbered from 0.
         min_similarity: The least Jaccard similarity of near-duplicates, .5 to 1; by default .8.
-        profile: What proposes pairs: ``full`` (the default) is by words and n-grams, ``minhash`` by n-grams alone,
-            which is faster, and ``classic`` by words alone.
+        profile: What proposes pairs: ``minhash`` is by n-grams, ``classic`` by words, and ``full`` by both, which keeps
+            what ``minhash`` keeps. The default is ``minhash``, and with a ``store`` the index's own.
         same_numbers: Treats rows with other numbers as different ones.
         contained: Also drops a row of whose text another one holds at least this share.
         store: The URL of an index that the rows are held against, and that takes those that stay:

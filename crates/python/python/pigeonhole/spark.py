@@ -132,7 +132,9 @@ class Run:
         crowd_min: int,
         **options: Any,
     ) -> None:
-        given = tuple(sorted((name, value) for name, value in options.items() if value is not None))
+        given = {name: value for name, value in options.items() if value is not None}
+        # A run needs no fingerprints: see pigeonhole.dedup.
+        given = tuple(sorted({"profile": "minhash", **given}.items()))
         _kernels(given)  # An option that cannot be fails here, not in a task.
         self.options = given
         self.driver_pairs = driver_pairs
@@ -404,7 +406,7 @@ def dedup(
         id: The name of a column of distinct ids, for ``result="rows"``. By default rows are numbered from 0. Ids that
             repeat are refused, with ``result="kept"`` too.
         min_similarity: The least Jaccard similarity of near-duplicates, .5 to 1; by default .8.
-        profile: What proposes pairs: ``full`` (the default), ``minhash`` or ``classic``.
+        profile: What proposes pairs: ``minhash`` (the default), ``full`` or ``classic``.
         same_numbers: Treats rows with other numbers as different ones.
         result: ``rows`` returns all rows, with the columns ``is_duplicate, duplicate_of, similarity``.
         driver_pairs: The number of near pairs up to which the driver decides. More are decided in rounds by the
