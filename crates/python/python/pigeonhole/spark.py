@@ -132,9 +132,9 @@ class Run:
         crowd_min: int,
         **options: Any,
     ) -> None:
-        given = {name: value for name, value in options.items() if value is not None}
         # A run needs no fingerprints: see pigeonhole.dedup.
-        given = tuple(sorted({"profile": "minhash", **given}.items()))
+        named = {"profile": "minhash"} | {name: value for name, value in options.items() if value is not None}
+        given = tuple(sorted(named.items()))
         _kernels(given)  # An option that cannot be fails here, not in a task.
         self.options = given
         self.driver_pairs = driver_pairs
