@@ -7,7 +7,7 @@ use super::invocation::{Invocation, PROGRAMS, help, names};
 use crate::support::{ASK, root, run};
 
 /// Flags of programs outside of the project.
-const OTHERS: [&str; 22] = [
+const OTHERS: [&str; 27] = [
     // cargo, in a Dockerfile
     "--bin",
     "--locked",
@@ -15,6 +15,12 @@ const OTHERS: [&str; 22] = [
     "--filter-platform",
     "--format-version",
     "--target",
+    // maturin
+    "--compatibility",
+    "--manifest-path",
+    "--out",
+    "--strip",
+    "--zig",
     // tar
     "--group",
     "--mtime",
