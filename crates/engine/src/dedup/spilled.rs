@@ -12,13 +12,14 @@
 mod documents;
 mod proposals;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use index::backend::search::{self, Bounded};
+use index::backend::search::{self, Bounded, Documents as _};
 use index::{
     Cursor, Document, DocumentId, Error, ErrorKind, Features, Insertion, Metadata, Neighbours, Page, Result,
     Rule, Selection, Sketch, SketchKind, Status, Store, StoredDocument, Text,
@@ -104,6 +105,32 @@ impl Order {
             order.numbers.push(number);
         }
         Ok(order)
+    }
+}
+
+/// The documents by their turns.
+struct InTurns<'a> {
+    documents: &'a Documents,
+    order: Option<&'a Order>,
+}
+
+impl InTurns<'_> {
+    fn number(&self, turn: u64) -> u64 {
+        self.order.map_or(turn, |order| order.numbers[turn as usize].into())
+    }
+}
+
+impl search::Documents for InTurns<'_> {
+    fn id(&self, turn: u64) -> Result<DocumentId> {
+        self.documents.id(self.number(turn))
+    }
+
+    fn features(&self, turn: u64) -> Result<Cow<'_, Features>> {
+        self.documents.features(self.number(turn))
+    }
+
+    fn text(&self, turn: u64) -> Result<Option<Text>> {
+        self.documents.text(self.number(turn))
     }
 }
 
@@ -325,7 +352,11 @@ impl Deciding {
     ) -> Result<Insertion> {
         let (turn, number) = self.place_of(&document.id)?;
         let proposed = self.proposals.of(turn, &document.sketch, rule, kind, documents)?;
-        let nearest = search::nearest_among(proposed, &document.sketch, rule, documents, bounded)?;
+        // An index in memory numbers its documents by their turns, and prefers the first of equals.
+        let in_turns = InTurns { documents, order: self.order.as_ref() };
+        let turn_of = |number| self.order.as_ref().map_or(number, |order| order.turns[number as usize]);
+        let proposed = proposed.into_iter().map(|(number, promise)| (turn_of(number).into(), promise));
+        let nearest = search::nearest_among(proposed, &document.sketch, rule, &in_turns, bounded)?;
         if let Some(nearest) = nearest {
             return Ok(Insertion::Duplicate(nearest));
         }
@@ -378,7 +409,7 @@ impl Store for SpilledStore {
         let Phase::Deciding(deciding) = &state.phase else { return Err(out_of_order()) };
         let text = |id| {
             let Some(&number) = deciding.again.get(id) else { return Ok(None) };
-            search::Documents::text(&state.documents, number.into())
+            state.documents.text(number.into())
         };
         ids.iter().map(text).collect()
     }

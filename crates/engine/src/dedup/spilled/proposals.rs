@@ -152,7 +152,7 @@ impl Proposals {
         rule: &Rule,
         kind: &SketchKind,
         documents: &Documents,
-    ) -> Result<Vec<(u64, Promise)>> {
+    ) -> Result<Vec<(u32, Promise)>> {
         let mut proposed = Vec::new();
         let mut last = None;
         while let Some(pair) = self.pairs.peek().map_err(failed)?
@@ -165,7 +165,7 @@ impl Proposals {
             }
             let features = documents.features(earlier.into())?.into_owned();
             let promise = rule.promise(sketch, &kind.sketch(features));
-            proposed.extend(promise.map(|promise| (earlier.into(), promise)));
+            proposed.extend(promise.map(|promise| (earlier, promise)));
         }
         self.open_crowds(turn, sketch).map_err(failed)?;
         for &(crowd, family, fingerprint) in &self.open {
@@ -173,7 +173,7 @@ impl Proposals {
             let within = rule.within(family);
             proposed.extend(kept.iter().filter_map(|&(earlier, of_earlier)| {
                 let distance = fingerprint.distance(of_earlier);
-                (distance <= within).then(|| (earlier.into(), Promise::new(family, distance)))
+                (distance <= within).then(|| (earlier, Promise::new(family, distance)))
             }));
         }
         Ok(proposed)

@@ -112,3 +112,25 @@ fn a_crowd_is_decided_as_in_memory() {
         assert_eq!(spilled(&texts, Profile::Full, &ranks, 1 << 20), expected);
     }
 }
+
+/// More candidates that are worth a count than are counted: which of them are depends on turns.
+#[test]
+fn what_is_not_counted_is_the_same() {
+    let shared: String = (0..60).map(|k| format!("common{k} ")).collect();
+    let texts: Vec<(String, String)> = (0..700_u32)
+        .map(|n| {
+            let own: String = (0..13).map(|k| format!("own{} ", (n * 7919 + k * k * 104_729) % 61)).collect();
+            (n.to_string(), format!("{shared}{own}"))
+        })
+        .collect();
+    let ranks: Vec<u64> = (0..700).map(|n| n * n % 11).collect();
+    let options = Options { profile: Some(Profile::Minhash), ..Options::default() };
+    let engine = Engine::open("memory:", &options).unwrap();
+    let (ids, features) = features(&engine, &texts);
+    let candidates: Vec<Candidate<'_>> =
+        ids.iter().zip(&features).map(|(id, features)| candidate_of(id, features)).collect();
+    Kept::default().decide(engine.index(), &candidates).unwrap();
+    assert!(engine.index().status().unwrap().n_bounded > Some(0), "no search was bounded");
+    let expected = in_memory(&texts, Profile::Minhash, &ranks);
+    assert_eq!(spilled(&texts, Profile::Minhash, &ranks, 1 << 20), expected);
+}
