@@ -2,6 +2,7 @@
 //! without circles, places of versions, and published crates.
 
 mod arguments;
+mod book;
 mod paths;
 mod prose;
 mod rooms;
