@@ -20,7 +20,7 @@ use crate::support::{Suite, root};
 const UPDATE: &str = "PIGEONHOLE_UPDATE_PAGES";
 
 /// The pages with commands that run.
-const RUN: [&str; 21] = [
+const RUN: [&str; 25] = [
     "README.md",
     "README.zh-CN.md",
     "deploy/hbase/README.md",
@@ -40,6 +40,10 @@ const RUN: [&str; 21] = [
     "docs/src/service.md",
     "docs/src/start.md",
     "docs/src/stores.md",
+    "docs/src/zh/batch.md",
+    "docs/src/zh/concepts.md",
+    "docs/src/zh/service.md",
+    "docs/src/zh/start.md",
     "schema/idf.md",
     "schema/redis.md",
 ];
