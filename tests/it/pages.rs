@@ -10,6 +10,7 @@ mod shown;
 
 use std::fs;
 use std::io::Write;
+use std::panic::catch_unwind;
 use std::process::Command;
 
 use self::blocks::{Block, blocks};
@@ -110,9 +111,10 @@ fn readme_in_chinese() {
 #[test]
 fn the_book_on_one_machine() {
     let needs_a_server = ["docs/src/batch/machines.md", "docs/src/hbase.md"];
-    for name in RUN.iter().filter(|name| name.starts_with("docs/") && !needs_a_server.contains(name)) {
-        check(name);
-    }
+    let pages = RUN.iter().filter(|name| name.starts_with("docs/") && !needs_a_server.contains(name));
+    // Each page is run, also after one that is not true.
+    let wrong: Vec<_> = pages.filter(|name| catch_unwind(|| check(name)).is_err()).collect();
+    assert!(wrong.is_empty(), "{wrong:?} are not true, see above");
 }
 
 #[test]
