@@ -211,6 +211,6 @@ fn the_shown_cluster_is_a_real_one() {
     let clusters =
         run("indexer", ["dedup", "-q", news().to_str().unwrap(), "--clusters", "-"]).expect(0).stdout;
     let shown = clusters.lines().find(|line| line.contains("en-harbour")).unwrap();
-    let page = fs::read_to_string(root().join("crates/indexer/README.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/src/batch/file.md")).unwrap();
     assert!(page.contains(shown), "the page should show {shown}");
 }

@@ -2,6 +2,7 @@
 //! without circles, places of versions, and published crates.
 
 mod arguments;
+mod book;
 mod paths;
 mod prose;
 mod rooms;
@@ -18,7 +19,7 @@ use self::rooms::Rooms;
 use crate::support::root;
 
 /// The allowed dependencies between crates, to build, to run or to test. A new edge is a decision
-/// about the design, not a detail: change `README.md` with it.
+/// about the design, not a detail: change `ARCHITECTURE.md` with it.
 const EDGES: [(&str, &[&str]); 20] = [
     ("pigeonhole-simhash", &[]),
     ("pigeonhole-lanes", &[]),

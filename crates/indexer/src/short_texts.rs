@@ -5,8 +5,8 @@
 //! find few of the short near-duplicates. In the measured corpora, they find .08 to .54 of the
 //! near-duplicates if the median text has fewer than 1,000 characters. They find .77 to .95 if it
 //! has 3,400 and more (one of three if there are no more). Of pieces of one length they find .33 to
-//! .64 at 250 characters, .53 to .76 at 1,000 and .75 to .89 at 2,000 (README.md of this crate,
-//! "Which one stays"). Thus at 1,000 characters they miss a quarter at least.
+//! .64 at 250 characters, .53 to .76 at 1,000 and .75 to .89 at 2,000 (docs/src/measured.md,
+//! "What a simhash sees"). Thus at 1,000 characters they miss a quarter at least.
 
 use index::{Index, Profile};
 

@@ -32,11 +32,11 @@ constants! {
     /// The id in a row is not compressed: it is the qualifier, which FAST_DIFF writes in full where
     /// rows differ.
     INDEX_ROW_BYTES = 18.0, "bytes of a row of NAME beside the id",
-        "du of compacted tables: 18.2 by puts (crates/index/README.md, HBase), 16.3 by a bulk load, whose cells have one time";
+        "du of compacted tables: 18.2 by puts (docs/src/measured.md, HBase), 16.3 by a bulk load, whose cells have one time";
     RECORD_BYTES = 225.4, "bytes of a row of NAME_docs beside the id, with the signature of a long text",
         "du of compacted tables of 100,000 documents of 40 words, ids of 12, 36 and 80 bytes";
     TEXT_SHARE = 0.46, "of the bytes of a text that it takes in NAME_docs where texts are kept",
-        "6,800 of 15,300 bytes of a statute, 8,600 of 18,400 of a PEP, compressed alone: README.md, What it finds";
+        "6,800 of 15,300 bytes of a statute, 8,600 of 18,400 of a PEP, compressed alone: docs/src/measured.md, Batch";
     /// Counted by HBase towards a block before FAST_DIFF.
     RAW_CELL_BYTES = 34.0, "bytes of a cell of NAME before encoding, beside the id",
         "HBase's KeyValue: 4 + 4 bytes of lengths, 2 + 13 of the row, 1 + 1 of the family, 8 + 1 of time and type";
@@ -53,7 +53,7 @@ constants! {
     RANGE_SECONDS = 19e-6, "s of a region server for each further bucket of the same call",
         "0.50 ms a query of 26 buckets: batches of 2,000 to a worker, 100,000 documents in 4 regions, a busy machine";
     CONFIRM_CALLS = 2.0, "calls more, for the records of what is near and for the index's metadata",
-        "crates/index/README.md, Which index it is";
+        "docs/src/measured.md, HBase";
     ROW_SECONDS = 0.72e-6, "s of a region server for each row that a scan passes",
         "5.9 s for 8,191,056 rows: bench/FullScan.java of deploy/hbase/README.md, All pairs";
     CLIENT_ROW_SECONDS = 0.47e-6, "s of a client for each row that it gets and compares",
@@ -63,9 +63,9 @@ constants! {
     CLIENT_QUERY_SECONDS = 80e-6, "s of a worker for each query of a call, beside text and rows",
         "0.083 ms a query in batches of 2,000: the same";
     TEXT_SECONDS_A_BYTE = 40e-9, "s from text to sketch for each byte of it",
-        "50 MB/s on both cores: dedup of the corpora of README.md, Measured";
+        "50 MB/s on both cores: dedup of the corpora of docs/src/measured.md, Batch";
     WRITE_ROW_SECONDS = 9.3e-6, "s of a region server for each row that is put",
-        "two thirds of two cores at 13,000 documents/s of 11 rows: crates/index/README.md, HBase";
+        "two thirds of two cores at 13,000 documents/s of 11 rows: docs/src/measured.md, HBase";
     CLIENT_WRITE_SECONDS = 125e-6, "s of a client for each document that it inserts if it is new, beside text and rows",
         "136 us a document of 280 bytes: indexer dedup of 20,000 new ones by hbase+rpc, the same machine";
     BULK_ROW_SECONDS = 1.2e-6, "s of the loader for each row of a bulk load",
@@ -86,9 +86,9 @@ constants! {
         "a rule: the rest is for memstores, the JVM and the system";
     COMPACTION_DAYS = 7.0, "days that expired documents stay on disk", "HBase's hbase.hregion.majorcompaction";
     REGIONS_A_SERVER = 200.0, "regions that a server has at most", "a rule of HBase's reference guide";
-    INSERT_SEARCHES = 2.0, "searches for each document that is inserted if it is new", "crates/index/README.md, HBase";
+    INSERT_SEARCHES = 2.0, "searches for each document that is inserted if it is new", "docs/src/measured.md, HBase";
     INSERT_BATCH = 500.0, "documents that are searched for together before they are inserted",
-        "crates/index/README.md, HBase";
+        "docs/src/measured.md, HBase";
     INSERT_SWAPS = 3.0, "writes to its record, beside its rows", "the claims protocol";
     WORKER_CORES = 8.0, "cores of a worker process", "a rule";
     HEADS = 3.0, "small machines for masters, ZooKeeper and name nodes", "a rule";
@@ -113,7 +113,7 @@ pub(super) struct Measured {
 }
 
 /// Sizes after a major compaction. The 100,000 documents are texts of 40 random words, written by
-/// bulk load; the 500,000 are fingerprints, written by puts: crates/index/README.md, HBase.
+/// bulk load; the 500,000 are fingerprints, written by puts: docs/src/measured.md, HBase.
 #[cfg(test)]
 pub(super) const TABLES: &[Measured] = &[
     table(Profile::Classic, "5c2", 500_000.0, 11.0, 146e6, None),

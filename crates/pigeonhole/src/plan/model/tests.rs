@@ -80,8 +80,8 @@ fn kept_texts_take_room_beside_the_records() {
     assert_eq!((with.documents_bytes, with.index_bytes), (without.documents_bytes, without.index_bytes));
 }
 
-/// 6 tables of 26 bits and 4 of 25: 10^10 · (6 · 2^-26 + 4 · 2^-25) = 2,086. README.md has the
-/// figures of the other schemes.
+/// 6 tables of 26 bits and 4 of 25: 10^10 · (6 · 2^-26 + 4 · 2^-25) = 2,086. The page
+/// docs/src/concepts.md has the figures of the other schemes.
 #[test]
 fn a_query_meets_as_many_strangers_as_key_bits_leave() {
     for (scheme, expected) in [("5c2", 2_086.0), ("t11", 214.0), ("4c1", 610_352.0), ("t14", 32.6)] {
