@@ -33,7 +33,18 @@ fn check(corpus: &str, place: &Path, flags: &[&str]) {
     fs::create_dir_all(&temporary).unwrap();
     let outputs = |run: &str| ["kept.jsonl", "dups.jsonl"].map(|name| at(&format!("{run}.{name}")));
     let args = |[kept, duplicates]: &[String; 2]| {
-        let args = ["dedup", "-q", "--force", "--threads", "1", corpus, "--output", kept, "--duplicates", duplicates];
+        let args = [
+            "dedup",
+            "-q",
+            "--force",
+            "--threads",
+            "1",
+            corpus,
+            "--output",
+            kept,
+            "--duplicates",
+            duplicates,
+        ];
         args.iter().chain(flags).map(|&arg| arg.to_owned()).collect::<Vec<_>>()
     };
     let [whole, spilled] = ["whole", "spilled"].map(outputs);
@@ -60,7 +71,11 @@ fn a_run_beyond_its_memory_decides_the_same() {
     // Ids that come again, with the same text and with another one, and records that are rejected.
     let again: Vec<String> = texts.lines().step_by(997).map(str::to_owned).collect();
     for (n, line) in again.iter().enumerate() {
-        let line = if n % 2 == 0 { line.clone() } else { line.replace("\"text\":\"", "\"text\":\"Another text of ") };
+        let line = if n % 2 == 0 {
+            line.clone()
+        } else {
+            line.replace("\"text\":\"", "\"text\":\"Another text of ")
+        };
         texts += &format!("{line}\nno record\n");
     }
     fs::write(&corpus, texts).unwrap();

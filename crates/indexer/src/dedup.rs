@@ -20,6 +20,7 @@ use index::WriteMark;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::best_first::CHANGED;
 pub(crate) use self::best_first::run as run_best_first;
 pub(crate) use self::decide::{count, insert_if_new};
 pub(crate) use self::doubts::Doubts;
@@ -30,7 +31,6 @@ pub(crate) use self::pending::Pending;
 pub(crate) use self::results::Results;
 pub(crate) use self::rule::Rule;
 pub(crate) use self::spilled::SpilledRun;
-use self::best_first::CHANGED;
 use crate::job::Sink;
 use crate::journal::{Calls, KeptLog};
 use crate::output::Lengths;

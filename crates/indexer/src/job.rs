@@ -35,8 +35,8 @@ use crate::table::{Schema, Table};
 
 use self::alike::Alike;
 pub(crate) use self::options::{JobOptions, SourceOptions, WorkOptions};
-pub(crate) use self::survey::Survey;
 pub(crate) use self::places::refuse_remote;
+pub(crate) use self::survey::Survey;
 
 /// The consumer of the records of a command.
 pub(crate) trait Sink {

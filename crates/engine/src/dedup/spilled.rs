@@ -164,7 +164,8 @@ impl Spilled {
 
     fn failed(&self, error: io::Error) -> Error {
         let folder = self.folder.display();
-        let message = format!("failed to keep the documents of this run in {folder}; name a folder with room");
+        let message =
+            format!("failed to keep the documents of this run in {folder}; name a folder with room");
         let kind = match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::StorageFull,
             _ => ErrorKind::Internal,
@@ -187,7 +188,8 @@ impl Spilled {
     ) -> Result<()> {
         let mut state = self.state();
         let State { metadata, documents, phase, .. } = &mut *state;
-        let metadata = metadata.as_ref().ok_or_else(|| Error::new(ErrorKind::NotFound, "no index is open"))?;
+        let metadata =
+            metadata.as_ref().ok_or_else(|| Error::new(ErrorKind::NotFound, "no index is open"))?;
         let Phase::Taking(taking) = phase else { return Err(out_of_order()) };
         let Taking { keys, ids, ranks } = &mut **taking;
         let mut push = || {
@@ -239,7 +241,8 @@ impl Spilled {
         };
         let (ids_again, order, proposals) = propose().map_err(|error| self.failed(error))?;
         let (open, again) = (VecDeque::new(), HashMap::new());
-        state.phase = Phase::Deciding(Box::new(Deciding { proposals, order, open, again, ids_again, n_kept: 0 }));
+        state.phase =
+            Phase::Deciding(Box::new(Deciding { proposals, order, open, again, ids_again, n_kept: 0 }));
         Ok(())
     }
 
@@ -292,9 +295,10 @@ impl Spilled {
     pub fn get(&self, number: u32) -> Result<Option<(u32, Taken)>> {
         let state = self.state();
         let Phase::Deciding(deciding) = &state.phase else { return Err(out_of_order()) };
-        let turn = deciding.order.as_ref().map_or(number, |order| {
-            order.turns.get(number as usize).copied().unwrap_or(u32::MAX)
-        });
+        let turn = deciding
+            .order
+            .as_ref()
+            .map_or(number, |order| order.turns.get(number as usize).copied().unwrap_or(u32::MAX));
         let taken = state.documents.taken(number).map_err(|error| self.failed(error))?;
         Ok(taken.map(|taken| (turn, taken)))
     }
@@ -389,9 +393,10 @@ impl Store for SpilledStore {
     fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
         let mut state = self.0.state();
         let State { metadata, documents: taken, phase, bounded } = &mut *state;
-        let (Some(metadata), Phase::Deciding(deciding)) = (metadata, phase) else { return Err(out_of_order()) };
-        let insert =
-            |document| deciding.insert_if_new(document, rule, &metadata.kind, taken, bounded);
+        let (Some(metadata), Phase::Deciding(deciding)) = (metadata, phase) else {
+            return Err(out_of_order());
+        };
+        let insert = |document| deciding.insert_if_new(document, rule, &metadata.kind, taken, bounded);
         documents.iter().map(insert).collect()
     }
 
@@ -428,7 +433,11 @@ impl Store for SpilledStore {
             Phase::Deciding(deciding) => deciding.n_kept,
             Phase::Taking(_) | Phase::Failed => 0,
         };
-        Ok(Status { n_documents: Some(n_documents), n_bounded: Some(state.bounded.get()), ..Status::default() })
+        Ok(Status {
+            n_documents: Some(n_documents),
+            n_bounded: Some(state.bounded.get()),
+            ..Status::default()
+        })
     }
 }
 

@@ -64,7 +64,8 @@ pub(crate) fn run(
                 Documents::Spilled(Box::new((run, verdicts)))
             }
             None => {
-                let mut survey = Ranking { documents: Vec::new(), memory: Watch::new(), texts: rule.waiting.as_mut() };
+                let mut survey =
+                    Ranking { documents: Vec::new(), memory: Watch::new(), texts: rule.waiting.as_mut() };
                 job.survey(engine.extractor(), &mut survey)?;
                 let mut documents = survey.documents;
                 let n_unranked = documents.iter().filter(|document| document.rank == Rank::NONE).count();
@@ -194,7 +195,8 @@ impl Documents {
         match self {
             Self::InMemory(rest) => {
                 let now = &item.document;
-                let is_same = |then: &Fingerprinted| then.id == now.id && then.n_text_bytes == now.n_text_bytes;
+                let is_same =
+                    |then: &Fingerprinted| then.id == now.id && then.n_text_bytes == now.n_text_bytes;
                 let Some((document, verdict)) = rest.next().filter(|(then, _)| is_same(then)) else {
                     bail!("{}:{}: {CHANGED}", item.origin.name(), item.number);
                 };
@@ -221,12 +223,7 @@ struct BestFirst {
 
 impl BestFirst {
     /// Continues after the first `n_taken` documents.
-    fn new(
-        mut decided: Documents,
-        n_taken: usize,
-        results: Results,
-        engine: Option<Arc<Engine>>,
-    ) -> Self {
+    fn new(mut decided: Documents, n_taken: usize, results: Results, engine: Option<Arc<Engine>>) -> Self {
         decided.skip(n_taken);
         Self { decided, n_taken, results, engine, last_write: None }
     }

@@ -98,7 +98,8 @@ impl SpilledRun {
 
     fn give(&mut self, taken: Option<Taken>, item: &mut Item) -> anyhow::Result<()> {
         let now = &item.document;
-        let Some(taken) = taken.filter(|then| then.id == now.id && then.n_text_bytes == now.n_text_bytes as u64)
+        let Some(taken) =
+            taken.filter(|then| then.id == now.id && then.n_text_bytes == now.n_text_bytes as u64)
         else {
             bail!("{}:{}: {CHANGED}", item.origin.name(), item.number);
         };

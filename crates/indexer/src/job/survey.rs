@@ -52,11 +52,7 @@ impl Job {
 
     /// Reads and fingerprints all documents, in the order of the input, and hands them to `survey`.
     /// Skips rejected records, because the run itself rejects them.
-    pub(crate) fn survey(
-        &mut self,
-        extractor: &Extractor,
-        survey: &mut impl Survey,
-    ) -> anyhow::Result<()> {
+    pub(crate) fn survey(&mut self, extractor: &Extractor, survey: &mut impl Survey) -> anyhow::Result<()> {
         // Decisions that follow from the survey may be logged before the run.
         self.journal.as_ref().map_or(Ok(()), Journal::begin)?;
         let inputs = self.inputs.again().map_err(|path| anyhow!("failed to read {}", path.display()))?;

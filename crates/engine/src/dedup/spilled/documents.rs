@@ -104,7 +104,8 @@ impl Documents {
         ];
         let flags = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).sum();
         let optional = |bytes: Option<&'_ [u8]>| bytes.unwrap_or(&[]).to_vec();
-        let (simhash, len) = (optional(simhash.as_ref().map(|b| &b[..])), optional(len.as_ref().map(|b| &b[..])));
+        let (simhash, len) =
+            (optional(simhash.as_ref().map(|b| &b[..])), optional(len.as_ref().map(|b| &b[..])));
         self.features.push(&[
             &[flags],
             &n_text_bytes.to_be_bytes(),
