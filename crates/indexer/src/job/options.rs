@@ -70,10 +70,11 @@ pub(crate) struct WorkOptions {
     /// Take at most this much memory: 1GB, 500MB, 2GiB [default: what the container allows or the
     /// machine has free]
     ///
-    /// `dedup` without --store holds what stays in memory. Before that passes the limit, it turns to
-    /// files in the folder of --temp, reads the input twice, and keeps, drops and writes the same.
-    /// Any other run stops in order before it takes more. Pages of files that the system holds in
-    /// free memory do not count.
+    /// `dedup` without --store holds what stays in memory. Before that passes the limit, it turns
+    /// to files in the folder of --temp, reads the input twice, and keeps, drops and writes the
+    /// same. With --report, without an output, and of standard input it cannot. Such a run, and any
+    /// other, stops in order before it takes more. Pages of files that the system holds in free
+    /// memory do not count.
     #[arg(long, value_name = "SIZE", value_parser = bytes(), env = "PIGEONHOLE_MEMORY_MAX")]
     pub(crate) memory_max: Option<u64>,
     /// No progress on stderr, and for `fingerprint` no report

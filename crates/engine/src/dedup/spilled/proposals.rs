@@ -1,9 +1,9 @@
 //! The kept documents that share a bucket with a document, in the order of the decisions.
 //!
 //! A bucket of up to [`PAIRED_MAX`] documents becomes pairs of a later and an earlier document,
-//! sorted by the turn of the later one. A larger bucket is a crowd: each of its documents names the crowd, and
-//! the crowd's kept documents, with the 64 bits of their facets, are in memory. So the pairs of a
-//! crowd are never written, and a crowd takes 16 bytes for each kept document.
+//! sorted by the turn of the later one. A larger bucket is a crowd: each of its documents names the
+//! crowd, and the crowd's kept documents, with the 64 bits of their facets, are in memory. So the
+//! pairs of a crowd are never written, and a crowd takes 16 bytes for each kept document.
 
 use std::collections::HashMap;
 use std::io;
@@ -84,9 +84,9 @@ impl Keys {
         Ok(())
     }
 
-    /// Sorts the keys, and pairs the documents of each bucket. `turns` has the turn of each document
-    /// where that is not its number. Memory is at most `n_bytes_max` here, and so are the parts of
-    /// the proposals together.
+    /// Sorts the keys, and pairs the documents of each bucket. `turns` has the turn of each
+    /// document where that is not its number. Memory is at most `n_bytes_max` here, and so are the
+    /// parts of the proposals together.
     pub(super) fn propose(
         self,
         folder: &Path,

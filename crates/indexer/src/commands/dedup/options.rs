@@ -102,14 +102,14 @@ pub(crate) struct DedupFlags {
     // Serialized only where not the default, because older journals lack it.
     #[serde(serialize_with = "values::text", skip_serializing_if = "is_usual")]
     pub(crate) known_ids: KnownIds,
-    /// Make temporary files in this folder [default: the folder of --output, else that for temporary
-    /// files]
+    /// Make temporary files in this folder [default: the folder of --output, else that for
+    /// temporary files]
     ///
     /// They have no names, and are gone when the run ends, however it ends. Each pair is counted
     /// over its texts before a document is dropped: where the index is in memory, the texts of what
     /// stays go to a file, compressed to a third or half of their bytes. With --keep, --pairs and
-    /// --clusters the texts of all documents do. A run that would pass its memory (--memory-max) has
-    /// all documents in files: of short texts some 600 bytes each.
+    /// --clusters the texts of all documents do. A run that would pass its memory (--memory-max)
+    /// has all documents in files: of short texts some 600 bytes each.
     #[arg(long, alias = "spool", value_name = "DIR", help_heading = "Output")]
     // The results do not depend on it.
     #[serde(skip)]
