@@ -82,12 +82,13 @@ pub(crate) fn of_copies_too(lines: &str) -> Pairs {
     pairs
 }
 
-/// Returns the pairs that `dedup --pairs` finds in memory.
+/// Returns the pairs that `dedup --pairs` finds in memory, of the profile that an index has.
 fn self_join(folder: &Path, corpus: &str, flags: &[&str]) -> Pairs {
     let pairs = at(folder, "self-join.jsonl");
     let output = at(folder, "kept.jsonl");
     let args = ["dedup", "-q", "--force", corpus, "--pairs", &pairs, "--output", &output];
-    let dedup = run("indexer", [&args, flags].concat());
+    let profile = if flags.contains(&"--profile") { &[][..] } else { &["--profile", "full"] };
+    let dedup = run("indexer", [&args, flags, profile].concat());
     assert!(dedup.code.is_some_and(|code| code < 2), "{dedup:?}");
     of_copies_too(&fs::read_to_string(&pairs).unwrap())
 }
