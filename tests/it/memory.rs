@@ -18,7 +18,7 @@ fn a_run_that_needs_more_stops_in_order_and_goes_on_with_more() {
     let store = format!("embedded:{}", at("index"));
     let of_job = [&*kept, "--store", &store, "--journal", &journal, "--checkpoint-records", "1000"];
     let args = [&args[..], &of_job].concat();
-    let output = limited("-d 56000", "indexer", &args).output().unwrap();
+    let output = limited("-d 36000", "indexer", &args).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     for part in ["stopped before memory runs out", "(ulimit -d)", "goes on from"] {

@@ -119,7 +119,8 @@ fn what_is_not_counted_is_the_same() {
     let shared: String = (0..60).map(|k| format!("common{k} ")).collect();
     let texts: Vec<(String, String)> = (0..700_u32)
         .map(|n| {
-            let own: String = (0..13).map(|k| format!("own{} ", n.wrapping_mul(2_654_435_761) >> (k + 3) & 1023)).collect();
+            let own: String =
+                (0..13).map(|k| format!("own{} ", n.wrapping_mul(2_654_435_761) >> (k + 3) & 1023)).collect();
             (n.to_string(), format!("{shared}{own}"))
         })
         .collect();
