@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use corpus::Rank;
 use engine::dedup::Original;
 use index::{DocumentId, Nearness, OpenOptions, Profile};
 use serde_json::{Value, json};
@@ -232,18 +231,7 @@ fn written(
             };
             Verdict::Duplicate { fingerprint, of }
         });
-        let document = Fingerprinted {
-            id,
-            features: Some(fingerprint.into()),
-            source: None,
-            n_text_bytes: 0,
-            is_whole_page: false,
-            is_short: false,
-            rank: Rank::NONE,
-            excerpt: Box::default(),
-            text: Box::default(),
-            terms: Box::default(),
-        };
+        let document = Fingerprinted::of_features(id, Some(fingerprint.into()));
         clusters.add(&document, &verdict).unwrap();
     }
     let clustered = clusters.finish(Some(&index), &engine::clusters::NoTexts).unwrap();

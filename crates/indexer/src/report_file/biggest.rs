@@ -174,21 +174,10 @@ mod tests {
     use simhash::{Distance, Fingerprint};
 
     use super::*;
-    use corpus::Rank;
 
     fn document(id: &str, excerpt: &str) -> Fingerprinted {
-        Fingerprinted {
-            id: id.parse().unwrap(),
-            features: Some(Fingerprint(0).into()),
-            source: None,
-            n_text_bytes: excerpt.len(),
-            is_whole_page: false,
-            is_short: false,
-            rank: Rank::NONE,
-            excerpt: excerpt.into(),
-            text: Box::default(),
-            terms: Box::default(),
-        }
+        let document = Fingerprinted::of_features(id.parse().unwrap(), Some(Fingerprint(0).into()));
+        Fingerprinted { n_text_bytes: excerpt.len(), excerpt: excerpt.into(), ..document }
     }
 
     fn add_duplicate(biggest: &mut Biggest, id: &str, of: &str, n_bits: u32) {

@@ -218,24 +218,13 @@ impl Numbers {
 
 #[cfg(test)]
 mod tests {
-    use corpus::Rank;
     use simhash::{Distance, Fingerprint};
 
     use super::*;
 
     fn document(id: &str, n_text_bytes: usize) -> Fingerprinted {
-        Fingerprinted {
-            id: id.parse().unwrap(),
-            features: Some(Fingerprint(0).into()),
-            source: None,
-            n_text_bytes,
-            is_whole_page: false,
-            is_short: false,
-            rank: Rank::NONE,
-            excerpt: "beginning".into(),
-            text: Box::default(),
-            terms: Box::default(),
-        }
+        let document = Fingerprinted::of_features(id.parse().unwrap(), Some(Fingerprint(0).into()));
+        Fingerprinted { n_text_bytes, excerpt: "beginning".into(), ..document }
     }
 
     fn of(id: &str, similarity: f64, share: f64, numbers_differ: bool) -> Original {

@@ -26,18 +26,10 @@ fn documents(seed: u64, n: usize, n_ids: u64) -> Vec<Fingerprinted> {
     let mut document = || {
         let centre = next(8).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let fingerprint = (0..next(4)).fold(centre, |bits, _| bits ^ 1 << next(12));
-        Fingerprinted {
-            id: DocumentId::new(format!("{}", next(n_ids))).unwrap(),
-            features: (next(10) > 0).then_some(Fingerprint(fingerprint).into()),
-            source: None,
-            n_text_bytes: 0,
-            is_whole_page: false,
-            is_short: false,
-            rank: if next(5) == 0 { Rank::NONE } else { Rank::new(next(6) as f64 - 3.0) },
-            excerpt: Box::default(),
-            text: Box::default(),
-            terms: Box::default(),
-        }
+        let id = DocumentId::new(format!("{}", next(n_ids))).unwrap();
+        let features = (next(10) > 0).then_some(Fingerprint(fingerprint).into());
+        let rank = if next(5) == 0 { Rank::NONE } else { Rank::new(next(6) as f64 - 3.0) };
+        Fingerprinted { rank, ..Fingerprinted::of_features(id, features) }
     };
     (0..n).map(|_| document()).collect()
 }
