@@ -44,8 +44,8 @@ pub struct Taken {
     pub features: Option<Features>,
 }
 
-/// The documents of a run in files, and the proposals for each. A [`SpilledStore`] is the index
-/// over them.
+/// The documents of a run in files, and the proposals for each. An engine that is opened
+/// [with them](crate::Options::spilled) is the index over them.
 pub struct Spilled {
     folder: PathBuf,
     n_bytes_max: usize,
