@@ -31,7 +31,7 @@ pub struct SortedStrings {
 
 impl StringSorter {
     /// A sorter with its files in `folder`, which vanish with the process. Memory is bounded by
-    /// `n_bytes_max`, and by [`FAN_IN`] buffers for each level.
+    /// `n_bytes_max`, and by 64 buffers for each level.
     #[must_use]
     pub fn new(folder: &Path, n_bytes_max: usize) -> Self {
         let n_bytes_max = n_bytes_max.min(u32::MAX as usize);
