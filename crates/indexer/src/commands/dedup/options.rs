@@ -109,7 +109,7 @@ pub(crate) struct DedupFlags {
     /// over its texts before a document is dropped: where the index is in memory, the texts of what
     /// stays go to a file, compressed to a third or half of their bytes. With --keep, --pairs and
     /// --clusters the texts of all documents do. A run that would pass its memory (--memory-max)
-    /// has all documents in files: of short texts some 600 bytes each.
+    /// has all documents in files: of short texts some 400 bytes each.
     #[arg(long, alias = "spool", value_name = "DIR", help_heading = "Output")]
     // The results do not depend on it.
     #[serde(skip)]
