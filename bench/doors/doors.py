@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The doors of the Python package beside the program on the same texts: documents/s and CPU seconds. README.md has the figures.
+"""The doors of the Python package beside the program on the same texts: documents/s and CPU seconds.
 
     python bench/doors/doors.py CORPUS.jsonl …        [--runs 5] [--indexer target/release/indexer]
 
-Each run is a process of its own, the doors take turns, and the middle run counts. The program reads the file and writes what
-stays to another; the package has the texts in memory, as a list or as Arrow data in batches of 10,000 rows, and the time is
-from the call to the rows that stay. Without --indexer the program is that of the package.
+Each run is a process of its own, the doors take turns, and the middle run counts. The program reads
+the file and writes what stays to another. The package has the texts in memory, as a list or as Arrow
+data in batches of 10,000 rows, and the time is from the call to the rows that stay. Without --indexer
+the program is that of the package. README.md has the figures.
 """
 
 import argparse
@@ -31,7 +32,8 @@ def measured(door, corpus, indexer):
             told = json.load(open(report, encoding="utf-8"))
             n_kept = sum(1 for _ in open(kept, encoding="utf-8"))
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return [sum(1 for _ in open(corpus, "rb")), n_kept, told["seconds"], used.ru_utime + used.ru_stime, used.ru_maxrss * 1024]
+        n = sum(1 for _ in open(corpus, "rb"))
+        return [n, n_kept, told["seconds"], used.ru_utime + used.ru_stime, used.ru_maxrss * 1024]
     import pigeonhole as ph
 
     with open(corpus, encoding="utf-8") as lines:
@@ -59,7 +61,8 @@ def main():
     if given.door:
         print(json.dumps(measured(given.door, given.corpora[0], indexer)))
         return
-    print("| corpus | door | kept | documents/s | CPU s | of the program's documents/s | memory, MB |\n|---|---|---|---|---|---|---|")
+    print("| corpus | door | kept | documents/s | CPU s | of the program's documents/s | memory, MB |")
+    print("|---|---|---|---|---|---|---|")
     for corpus in given.corpora:
         runs = {door: [] for door in DOORS}
         for _ in range(given.runs):
@@ -73,7 +76,8 @@ def main():
             n, n_kept, _, _, memory = found[0]
             seconds, cpu = (statistics.median(run[at] for run in found) for at in (2, 3))
             name = corpus.rsplit("/", 1)[-1].split(".")[0]
-            print(f"| {name} | {door} | {n_kept:,} of {n:,} | {n / seconds:,.0f} | {cpu:.2f} | {of_program / seconds:.2f} | {memory / 1e6:,.0f} |")
+            figures = [f"{n / seconds:,.0f}", f"{cpu:.2f}", f"{of_program / seconds:.2f}", f"{memory / 1e6:,.0f}"]
+            print("| " + " | ".join([name, door, f"{n_kept:,} of {n:,}", *figures]) + " |")
 
 
 if __name__ == "__main__":

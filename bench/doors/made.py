@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Made-up documents as JSON Lines, of 14 to 29 words: one in five is an earlier one with up to three words changed.
+"""Made-up documents as JSON Lines, of 14 to 29 words.
+
+One in five is an earlier one with up to three words changed.
 
     python bench/doors/made.py N [SEED] >TEXTS.jsonl
 """

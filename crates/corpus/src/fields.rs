@@ -2,13 +2,14 @@
 
 mod given;
 mod likely;
+mod names;
+mod record;
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use index::{DocumentId, Source};
-use serde_json::json;
 
 use super::columns::Columns;
 use super::encoding::decode;
@@ -23,6 +24,8 @@ use super::there::{self, unfit};
 use super::value::{TEXT_SEPARATOR, Value, Values};
 use super::warc::{Response, Text, page_text};
 pub use given::{Digits, Given, GivenFields, Told};
+pub use names::FieldNames;
+pub use record::Record;
 
 /// Default field of the id.
 const ID_FIELD: &str = "id";
@@ -35,41 +38,6 @@ const TITLE_FIELD: &str = "title";
 
 const ID_HELP: &str = "--id-field names the one that holds the id, --make-ids makes ids";
 const TEXT_HELP: &str = "--text-field names the one that holds the text";
-
-/// Names of the fields to read from a record.
-#[derive(Clone, Debug)]
-pub struct FieldNames {
-    /// Field of the id; `None` for the format's own.
-    pub id: Option<FieldPath>,
-    /// Fields of the text; several are joined.
-    pub texts: Vec<FieldPath>,
-    /// Fields of a record's own features, if requested.
-    pub given: Option<GivenFields>,
-    /// Field of the source; `None` if sources are not requested.
-    pub source: Option<FieldPath>,
-    /// Source of a record that states none.
-    pub source_default: Option<Source>,
-    /// Ids for records without one.
-    pub made_ids: MadeIds,
-    /// Text that is taken of HTML pages.
-    pub html: PageText,
-}
-
-impl FieldNames {
-    /// Returns the names of the options, without sources.
-    #[must_use]
-    pub fn of(options: &InputOptions) -> Self {
-        Self {
-            id: options.records.id_field.clone(),
-            texts: options.records.text_field.clone(),
-            given: None,
-            source: None,
-            source_default: None,
-            made_ids: if options.make_ids { MadeIds::ByPlace } else { MadeIds::None },
-            html: options.records.html,
-        }
-    }
-}
 
 /// Reader of the named fields from raw records.
 #[derive(Debug)]
@@ -89,45 +57,6 @@ pub struct Fields {
     json: JsonFields,
     /// Flags that the first record without an id or a text suggests.
     suggested: OnceLock<Option<String>>,
-}
-
-/// Content of a record.
-#[derive(Debug)]
-pub struct Record<'a> {
-    /// The id in the record, or a made one.
-    pub id: DocumentId,
-    /// True if the record had no id and got a unique one.
-    pub has_unique_id: bool,
-    /// The whole text; of an HTML page what [`FieldNames::html`] says.
-    pub text: Cow<'a, str>,
-    /// The title of a page that has one; it is no part of the text, unless the fields of the text
-    /// name it.
-    pub title: Option<String>,
-    /// True if the text is that of a whole page, in which no main text was found.
-    pub is_whole_page: bool,
-    /// Features given in the record, if requested.
-    pub given: Option<Given>,
-    /// Source of the document, if requested: stated in the record, or the default.
-    pub source: Option<Source>,
-    /// Rank of the record; the lowest if ranks are not requested.
-    pub rank: Rank,
-    /// Label of the record, if requested and present: see [`Fields::labelled`].
-    pub label: Option<String>,
-}
-
-impl Record<'_> {
-    /// Formats the record as a line of JSON for an output, for a record not read as one.
-    pub fn to_line(&self) -> String {
-        let mut line = json!({ "id": self.id.as_str(), "text": self.text });
-        let more =
-            [("source", self.source.as_ref().map(Source::as_str)), (TITLE_FIELD, self.title.as_deref())];
-        for (name, value) in more {
-            if let Some(value) = value {
-                line[name] = value.into();
-            }
-        }
-        line.to_string()
-    }
 }
 
 impl Fields {

@@ -1,6 +1,8 @@
 //! Selection of files: order and names of files, folders, globs, lists of files, standard input,
 //! and remote addresses.
 
+mod source;
+
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read};
@@ -18,88 +20,12 @@ use super::holds::{Holds, judge, known_endings, said};
 use super::left_out::LeftOut;
 use super::location::Location;
 use super::options::InputOptions;
-use super::origin::Origin;
 use super::remote::{self, Remote, is_remote};
 use super::side_files::{is_card, is_side_file, is_state};
 use super::table_folders::{self, Log};
 use super::wildcards::{GLOB, GLOB_CHARACTERS};
 
-/// One file to be read, or standard input.
-pub(super) struct Source {
-    location: Location,
-    /// Start of the stem in the path: the part by which records are known.
-    stem_start: usize,
-    holds: Holds,
-    /// Format of all files, if given by the user.
-    given: Option<Format>,
-    /// An input that can be opened only once, such as standard input or a pipe. Files are opened
-    /// when their turn comes: there may be more of them than a process may have open.
-    pub(super) opened: Option<Box<dyn Read + Send>>,
-}
-
-impl Source {
-    /// Returns the same source for another pass, if the source can be read again.
-    pub(super) fn again(&self) -> Option<Self> {
-        let Self { location, stem_start, holds, given, opened } = self;
-        let (location, stem_start, holds, given) = (location.clone(), *stem_start, *holds, *given);
-        opened.is_none().then_some(Self { location, stem_start, holds, given, opened: None })
-    }
-
-    pub(super) fn location(&self) -> &Location {
-        &self.location
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        self.location.path()
-    }
-
-    /// Returns the format of the records; `None` for an archive.
-    pub(super) fn format(&self) -> Option<Format> {
-        match self.holds {
-            Holds::Records(format) => Some(format),
-            Holds::Members(_) => None,
-        }
-    }
-
-    /// Returns the kind of the archive, if it is one.
-    pub(super) fn archive(&self) -> Option<Archive> {
-        match self.holds {
-            Holds::Records(_) => None,
-            Holds::Members(archive) => Some(archive),
-        }
-    }
-
-    /// Returns the format given by the user for all files.
-    pub(super) fn given(&self) -> Option<Format> {
-        self.given
-    }
-
-    /// Returns the reason why the source cannot be read in its format, if it can be opened again
-    /// and plainly is something else.
-    pub(super) fn complaint(&self, window_log_max: u32) -> Option<String> {
-        let content = Content::look(self.location.open().ok()?, true, window_log_max)?;
-        content.complaint(self.format()?)
-    }
-
-    pub(super) fn is_stdin(&self) -> bool {
-        is_stdin(self.path())
-    }
-
-    pub(super) fn origin(&self) -> Origin {
-        if is_stdin(self.path()) {
-            return Origin { name: "stdin".to_owned(), stem_start: 0 };
-        }
-        let (folder, stem) = self.path().as_os_str().as_encoded_bytes().split_at(self.stem_start);
-        let mut name = String::from_utf8_lossy(folder).into_owned();
-        let stem_start = name.len();
-        name.push_str(&String::from_utf8_lossy(stem));
-        Origin { name, stem_start }
-    }
-
-    pub(super) fn open(self) -> io::Result<Box<dyn Read + Send>> {
-        self.opened.map_or_else(|| self.location.open(), Ok)
-    }
-}
+pub(super) use self::source::Source;
 
 /// The files to be read.
 pub(super) struct Listing {

@@ -22,6 +22,7 @@
 //! damaged. A missing file never counts as an empty one.
 
 mod calls;
+mod checkpoint;
 mod description;
 mod kept;
 mod log;
@@ -32,15 +33,14 @@ pub(crate) mod values;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use corpus::{LeftOut, Position};
 use index::{Index, WriteMark};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use calls::Calls;
+pub(crate) use checkpoint::{Checkpoint, Stage};
 pub(crate) use description::Description;
 pub(crate) use kept::KeptLog;
 pub(crate) use options::JournalOptions;
@@ -48,10 +48,7 @@ pub(crate) use rows::{Row, RowsLog};
 pub(crate) use table::TableLog;
 
 use crate::durable;
-use crate::numbers::is_zero;
-use crate::output::{
-    self, DUPLICATES, Lengths, Naming, Numbered, OUTPUT, Output, Parts, Reached, Resumed, place_of,
-};
+use crate::output::{self, DUPLICATES, Naming, Numbered, OUTPUT, Output, Parts, Reached, Resumed, place_of};
 use crate::report::Report;
 
 const JOB: &str = "job.json";
@@ -95,44 +92,6 @@ struct Job {
     /// The last write to the index before the job began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_write: Option<WriteMark>,
-}
-
-/// The complete state of a job between two records.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Checkpoint {
-    pub(crate) stage: Stage,
-    pub(crate) position: Position,
-    pub(crate) n_read: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) n_passed_over: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) n_whole_pages: u64,
-    pub(crate) n_text_bytes: u64,
-    /// Files in archives that are not read.
-    #[serde(default, skip_serializing_if = "LeftOut::is_empty")]
-    pub(crate) left_out: LeftOut,
-    /// Number of short texts, if these are counted.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) n_short: u64,
-    pub(crate) n_rejected: u64,
-    /// Records named on stderr so far.
-    pub(crate) n_named: u64,
-    pub(crate) time: Duration,
-    pub(crate) lengths: Lengths,
-    /// The last write to the index, which a resumed job requires.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) last_write: Option<WriteMark>,
-    /// The state of the command itself.
-    pub(crate) command: serde_json::Value,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Stage {
-    #[default]
-    Reading,
-    /// All outputs are written; they remain to be moved into their places.
-    Written,
-    Done(Report),
 }
 
 impl Journal {

@@ -140,8 +140,7 @@ impl fmt::Display for MemoryUse {
 
 /// Limits the memory of this process, as its user asks for. Only the first call counts.
 pub fn limit_memory(n_bytes: u64) {
-    // A process has one command line.
-    let _ = ASKED.set(n_bytes);
+    ASKED.get_or_init(|| n_bytes);
 }
 
 /// Returns what is free to the system. The allocator keeps freed memory for later calls, in which a

@@ -1,4 +1,4 @@
-use index::Profile;
+use index::{Document, MemoryStore, Profile, Rule, Store};
 use proptest::prelude::*;
 
 use super::*;
@@ -113,27 +113,40 @@ fn a_crowd_is_decided_as_in_memory() {
     }
 }
 
-/// More candidates that are worth a count than are counted.
-#[test]
-fn what_is_not_counted_is_the_same() {
-    let words = |from: u64, n: u64| {
-        (from..from + n)
-            .map(|n| format!("w{:x} ", n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40))
-            .collect::<String>()
-    };
-    let shared = words(0, 200);
-    let texts: Vec<(String, String)> = (0..330_u64)
-        .map(|n| (n.to_string(), format!("{shared}{}", words(1000 + 100 * n, 26 + n % 7))))
-        .collect();
-    let ranks: Vec<u64> = (0..330).map(|n| n * n % 11).collect();
-    let options = Options { profile: Some(Profile::Minhash), ..Options::default() };
-    let engine = Engine::open("memory:", &options).unwrap();
-    let (ids, features) = features(&engine, &texts);
-    let candidates: Vec<Candidate<'_>> =
-        ids.iter().zip(&features).map(|(id, features)| candidate_of(id, features)).collect();
-    let verdicts = Kept::default().decide(engine.index(), &candidates).unwrap();
-    let n_kept = verdicts.iter().filter(|verdict| **verdict == Some(Verdict::Kept)).count();
-    assert!(engine.index().status().unwrap().n_bounded > Some(0), "no search was bounded; {n_kept} kept");
-    let expected = in_memory(&texts, Profile::Minhash, &ranks);
-    assert_eq!(spilled(&texts, Profile::Minhash, &ranks, 1 << 20), expected);
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Where bounds leave candidates out, the first of equally promising ones are judged, in memory
+    /// by the order of insertion.
+    #[test]
+    fn bounds_leave_out_the_same(texts in corpus(), n_ranks in 1_u64..7,
+        counted_max in 1_usize..3, candidates_max in 1_usize..5) {
+        let ranks: Vec<u64> = (0..texts.len() as u64).map(|n| n * n % n_ranks).collect();
+        // Each id once: the stores are asked without a run that knows ids.
+        let texts: Vec<_> = (0..).zip(texts).map(|(n, (_, text)): (u32, _)| (n.to_string(), text)).collect();
+        let engine = Engine::open("memory:", &Options::default()).unwrap();
+        let (ids, features) = features(&engine, &texts);
+        let (metadata, kind) = (engine.index().metadata(), engine.index().kind());
+        let bounds = (Some(counted_max), Some(candidates_max));
+        let rule = Rule { counted_max: bounds.0, candidates_max: bounds.1, ..engine.index().insertion_rule() };
+        let folder = tempfile::tempdir().unwrap();
+        let spilled = Spilled::create(folder.path(), 1 << 20, true).unwrap();
+        let (in_memory, store) = (MemoryStore::new(), SpilledStore::new(Arc::clone(&spilled)));
+        in_memory.create(metadata).unwrap();
+        store.create(metadata).unwrap();
+        for ((id, features), rank) in ids.iter().zip(&features).zip(&ranks) {
+            spilled.take(id, features.as_ref(), 7, *rank).unwrap();
+        }
+        spilled.propose(&mut |_| {}).unwrap();
+        let taken = (0..spilled.len()).map(|turn| spilled.next(turn).unwrap().unwrap());
+        let documents: Vec<Document> = taken
+            .filter_map(|Taken { id, features, .. }| {
+                Some(Document { id, sketch: kind.sketch(features?), source: None })
+            })
+            .collect();
+        let expected = in_memory.insert_if_new(&documents, &rule).unwrap();
+        prop_assert_eq!(store.insert_if_new(&documents, &rule).unwrap(), expected);
+        let n_bounded = |store: &dyn Store| store.status().unwrap().n_bounded;
+        prop_assert_eq!(n_bounded(&store), n_bounded(&in_memory));
+    }
 }

@@ -1,0 +1,89 @@
+//! One input, found and not read yet.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::super::archive_kind::Archive;
+use super::super::content::Content;
+use super::super::format::Format;
+use super::super::holds::Holds;
+use super::super::location::Location;
+use super::super::origin::Origin;
+use super::is_stdin;
+
+/// One file to be read, or standard input.
+pub(in super::super) struct Source {
+    pub(super) location: Location,
+    /// Start of the stem in the path: the part by which records are known.
+    pub(super) stem_start: usize,
+    pub(super) holds: Holds,
+    /// Format of all files, if given by the user.
+    pub(super) given: Option<Format>,
+    /// An input that can be opened only once, such as standard input or a pipe. Files are opened
+    /// when their turn comes: there may be more of them than a process may have open.
+    pub(in super::super) opened: Option<Box<dyn Read + Send>>,
+}
+
+impl Source {
+    /// Returns the same source for another pass, if the source can be read again.
+    pub(in super::super) fn again(&self) -> Option<Self> {
+        let Self { location, stem_start, holds, given, opened } = self;
+        let (location, stem_start, holds, given) = (location.clone(), *stem_start, *holds, *given);
+        opened.is_none().then_some(Self { location, stem_start, holds, given, opened: None })
+    }
+
+    pub(in super::super) fn location(&self) -> &Location {
+        &self.location
+    }
+
+    pub(in super::super) fn path(&self) -> &Path {
+        self.location.path()
+    }
+
+    /// Returns the format of the records; `None` for an archive.
+    pub(in super::super) fn format(&self) -> Option<Format> {
+        match self.holds {
+            Holds::Records(format) => Some(format),
+            Holds::Members(_) => None,
+        }
+    }
+
+    /// Returns the kind of the archive, if it is one.
+    pub(in super::super) fn archive(&self) -> Option<Archive> {
+        match self.holds {
+            Holds::Records(_) => None,
+            Holds::Members(archive) => Some(archive),
+        }
+    }
+
+    /// Returns the format given by the user for all files.
+    pub(in super::super) fn given(&self) -> Option<Format> {
+        self.given
+    }
+
+    /// Returns the reason why the source cannot be read in its format, if it can be opened again
+    /// and plainly is something else.
+    pub(in super::super) fn complaint(&self, window_log_max: u32) -> Option<String> {
+        let content = Content::look(self.location.open().ok()?, true, window_log_max)?;
+        content.complaint(self.format()?)
+    }
+
+    pub(in super::super) fn is_stdin(&self) -> bool {
+        is_stdin(self.path())
+    }
+
+    pub(in super::super) fn origin(&self) -> Origin {
+        if is_stdin(self.path()) {
+            return Origin { name: "stdin".to_owned(), stem_start: 0 };
+        }
+        let (folder, stem) = self.path().as_os_str().as_encoded_bytes().split_at(self.stem_start);
+        let mut name = String::from_utf8_lossy(folder).into_owned();
+        let stem_start = name.len();
+        name.push_str(&String::from_utf8_lossy(stem));
+        Origin { name, stem_start }
+    }
+
+    pub(in super::super) fn open(self) -> io::Result<Box<dyn Read + Send>> {
+        self.opened.map_or_else(|| self.location.open(), Ok)
+    }
+}
