@@ -143,8 +143,8 @@ impl Keys {
 }
 
 impl Proposals {
-    /// The kept documents before `turn` that its facets propose, by the rule, each at least once.
-    /// Turns ascend from call to call.
+    /// The kept documents before `turn` that its facets propose, by the rule, each once with its
+    /// best promise. Turns ascend from call to call.
     pub(super) fn of(
         &mut self,
         turn: u32,
@@ -176,6 +176,9 @@ impl Proposals {
                 (distance <= within).then(|| (earlier, Promise::new(family, distance)))
             }));
         }
+        // Two documents may share several buckets, and a bound counts documents.
+        proposed.sort_unstable();
+        proposed.dedup_by_key(|(earlier, _)| *earlier);
         Ok(proposed)
     }
 
