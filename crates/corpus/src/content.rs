@@ -227,7 +227,7 @@ pub(super) fn foreign(bytes: &[u8]) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Cursor;
+    use std::io::{self, Cursor};
 
     use super::super::compression::WINDOW_LOG_MAX;
     use super::*;
