@@ -2,9 +2,9 @@
 
 use std::io::{self, Read};
 
-use super::super::Format;
 use super::super::archive_kind::Archive;
 use super::super::compression;
+use super::super::format::Format;
 use super::{Content, HEAD_BYTES, PACKED_PARQUET};
 
 /// Returns the unpacked content of `raw`. The first read fails if the content plainly is not of

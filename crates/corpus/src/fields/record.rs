@@ -28,7 +28,8 @@ pub struct Record<'a> {
     pub source: Option<Source>,
     /// Rank of the record; the lowest if ranks are not requested.
     pub rank: Rank,
-    /// Label of the record, if requested and present: see [`Fields::labelled`](super::Fields::labelled).
+    /// Label of the record, if requested and present: see
+    /// [`Fields::labelled`](super::Fields::labelled).
     pub label: Option<String>,
 }
 
