@@ -9,7 +9,7 @@ use super::{Content, HEAD_BYTES, PACKED_PARQUET};
 
 /// Returns the unpacked content of `raw`. The first read fails if the content plainly is not of
 /// `format`.
-pub(in super::super) fn unpacked(
+pub(crate) fn unpacked(
     raw: impl Read + Send + 'static,
     format: Format,
     window_log_max: u32,
@@ -28,7 +28,7 @@ pub(in super::super) fn unpacked(
 }
 
 /// Unpacked content whose first read checks its format.
-pub(in super::super) struct Expected {
+pub(crate) struct Expected {
     inner: Box<dyn Read + Send>,
     is_packed: bool,
     /// The expected format, until checked.
@@ -43,7 +43,7 @@ pub(in super::super) struct Expected {
 
 impl Expected {
     /// Returns true if the content is a tar archive, which is then read without a check.
-    pub(in super::super) fn is_tar(&mut self) -> bool {
+    pub(crate) fn is_tar(&mut self) -> bool {
         self.look();
         let is_tar = Content::of(&self.head) == Some(Content::Archive(Archive::Tar));
         if is_tar {

@@ -12,7 +12,7 @@ use super::super::origin::Origin;
 use super::is_stdin;
 
 /// One file to be read, or standard input.
-pub(in super::super) struct Source {
+pub(crate) struct Source {
     pub(super) location: Location,
     /// Start of the stem in the path: the part by which records are known.
     pub(super) stem_start: usize,
@@ -21,27 +21,27 @@ pub(in super::super) struct Source {
     pub(super) given: Option<Format>,
     /// An input that can be opened only once, such as standard input or a pipe. Files are opened
     /// when their turn comes: there may be more of them than a process may have open.
-    pub(in super::super) opened: Option<Box<dyn Read + Send>>,
+    pub(crate) opened: Option<Box<dyn Read + Send>>,
 }
 
 impl Source {
     /// Returns the same source for another pass, if the source can be read again.
-    pub(in super::super) fn again(&self) -> Option<Self> {
+    pub(crate) fn again(&self) -> Option<Self> {
         let Self { location, stem_start, holds, given, opened } = self;
         let (location, stem_start, holds, given) = (location.clone(), *stem_start, *holds, *given);
         opened.is_none().then_some(Self { location, stem_start, holds, given, opened: None })
     }
 
-    pub(in super::super) fn location(&self) -> &Location {
+    pub(crate) fn location(&self) -> &Location {
         &self.location
     }
 
-    pub(in super::super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.location.path()
     }
 
     /// Returns the format of the records; `None` for an archive.
-    pub(in super::super) fn format(&self) -> Option<Format> {
+    pub(crate) fn format(&self) -> Option<Format> {
         match self.holds {
             Holds::Records(format) => Some(format),
             Holds::Members(_) => None,
@@ -49,7 +49,7 @@ impl Source {
     }
 
     /// Returns the kind of the archive, if it is one.
-    pub(in super::super) fn archive(&self) -> Option<Archive> {
+    pub(crate) fn archive(&self) -> Option<Archive> {
         match self.holds {
             Holds::Records(_) => None,
             Holds::Members(archive) => Some(archive),
@@ -57,22 +57,22 @@ impl Source {
     }
 
     /// Returns the format given by the user for all files.
-    pub(in super::super) fn given(&self) -> Option<Format> {
+    pub(crate) fn given(&self) -> Option<Format> {
         self.given
     }
 
     /// Returns the reason why the source cannot be read in its format, if it can be opened again
     /// and plainly is something else.
-    pub(in super::super) fn complaint(&self, window_log_max: u32) -> Option<String> {
+    pub(crate) fn complaint(&self, window_log_max: u32) -> Option<String> {
         let content = Content::look(self.location.open().ok()?, true, window_log_max)?;
         content.complaint(self.format()?)
     }
 
-    pub(in super::super) fn is_stdin(&self) -> bool {
+    pub(crate) fn is_stdin(&self) -> bool {
         is_stdin(self.path())
     }
 
-    pub(in super::super) fn origin(&self) -> Origin {
+    pub(crate) fn origin(&self) -> Origin {
         if is_stdin(self.path()) {
             return Origin { name: "stdin".to_owned(), stem_start: 0 };
         }
@@ -83,7 +83,7 @@ impl Source {
         Origin { name, stem_start }
     }
 
-    pub(in super::super) fn open(self) -> io::Result<Box<dyn Read + Send>> {
+    pub(crate) fn open(self) -> io::Result<Box<dyn Read + Send>> {
         self.opened.map_or_else(|| self.location.open(), Ok)
     }
 }
