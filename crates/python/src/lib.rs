@@ -58,6 +58,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("COUNTED_MAX", ::index::COUNTED_MAX)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -129,6 +129,18 @@ def test_a_chain_is_decided_link_by_link(spark: SparkSession) -> None:
         assert {row["id"]: row["cluster"] for row in found} == clusters
 
 
+def test_a_crowd_is_counted_with_the_rows_that_lead_it(
+    spark: SparkSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Pages that are all near each other: near pairs grow as the rows, not as their square."""
+    start = " ".join(f"word{number}" for number in range(60))
+    pages: Texts = [" ".join([start, *(f"own{number}x{at}" for at in range(4))]) for number in range(2_000)]
+    with caplog.at_level("INFO", "pigeonhole.spark"):
+        assert numbers(phs.dedup(frame(spark, pages))) == kept_of(ph.dedup(pages, result="full")) == [0]
+    (told,) = [text for text in caplog.messages if text.endswith(" near pairs")]
+    assert len(pages) <= int(told.split()[0].replace(",", "")) < 3 * len(pages)
+
+
 @pytest.mark.parametrize("crowd_min", [2, 40])
 def test_rows_of_crowds_that_stay_are_the_same(
     spark: SparkSession, texts: Texts, expected: ph.Result, crowd_min: int

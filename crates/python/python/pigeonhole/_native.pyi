@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+COUNTED_MAX: int
 __version__: str
 
 _Progress = Callable[[int], object] | None

@@ -12,9 +12,9 @@ The way: each text becomes a signature and keys; rows are shuffled by their keys
 have similar signatures are proposed as a pair; pairs are shuffled to both texts and counted; the near ones decide.
 Equal texts are one text until the end. Memory of an executor does not grow with the number of rows, but for those
 under one key: of a *crowd*, more than 1,000 rows under one key such as pages with the same beginning, each row meets
-at most 10,000 earlier ones that lead, and is counted with at most 4 of them under each key. :func:`dedup` then lets the
-rows of crowds that stay meet each other until none is near another, while :func:`pairs` and :func:`clusters` leave most
-pairs of a crowd out.
+at most 10,000 earlier ones that lead. :func:`pairs` and :func:`clusters` count it with at most 4 of them under each key,
+and leave most pairs of a crowd out. :func:`dedup` counts it with two of them, then lets the rows that stay meet again,
+and at last counts each with its 250 likeliest, until none is near another.
 
 The numbers of rows and all results in between are kept by ``DataFrame.checkpoint`` where
 ``SparkContext.setCheckpointDir`` was called, which outlives executors, and else by ``DataFrame.localCheckpoint``, with
@@ -42,7 +42,10 @@ DRIVER_PAIRS = 20_000_000
 """The number of near pairs up to which the driver decides, with some 100 bytes of memory for each."""
 
 CROWD_MIN = 1_000
-"""More rows than this under one key are a crowd."""
+"""More rows than this under one key are a crowd, whose pairs are not all known."""
+
+CROWD_MIN_KEPT = 64
+"""The same where only the rows that stay are asked for, which are the same for any number."""
 
 _SIDE = ("fingerprint", "signature", "compared", "is_reduced")
 _SKETCH = "fingerprint long, signature binary, compared string, is_reduced boolean, keys array<long>"
@@ -199,8 +202,9 @@ class Run:
         return shared.join(self.firsts.select("row", "fingerprint", "signature"), "row")
 
     def proposed(self, crossings: DataFrame, *, among_kept: bool) -> DataFrame:
-        """The pairs ``a, b`` that rows of one key propose."""
-        options, schema = self.options, "a long, b long"
+        """The pairs ``a, b`` that rows of one key propose, with an ``estimate`` and ``is_likely`` in crowds, else null.
+        A pair comes as often as it has keys in common."""
+        options, schema = self.options, "a long, b long, estimate double, is_likely boolean"
 
         def propose(batches: Batches) -> Batches:
             buckets = _kernels(options).buckets(among_kept=among_kept)
@@ -208,7 +212,7 @@ class Run:
                 yield _like(buckets.push(batch), schema)
 
         by_key = crossings.repartition("key").sortWithinPartitions("key", "row")
-        return by_key.mapInArrow(propose, schema).distinct()
+        return by_key.mapInArrow(propose, schema)
 
     def counted(self, pairs: DataFrame, of_b: DataFrame | None = None) -> DataFrame:
         """The near ones of proposed pairs of first rows: ``a, b`` and their nearness. ``b`` may be rows ``of_b``."""
@@ -224,12 +228,9 @@ class Run:
             pairs = pairs.join(sketches.select(f.col("row").alias(side), *columns), side)
         return pairs.sortWithinPartitions("a").mapInArrow(count, schema)
 
-    def near(self) -> tuple[DataFrame, DataFrame | None]:
-        """The near pairs of different texts, and the crossings of crowds, if there are some."""
-        crossings = _fixed(self.crossings())
-        near = _fixed(self.counted(self.proposed(crossings, among_kept=False)))
-        crowds = crossings.filter("is_crowded")
-        return near, crowds if crowds.limit(1).count() else None
+    def near(self) -> DataFrame:
+        """The near pairs of different texts, of crowds those with leaders."""
+        return _fixed(self.counted(self.proposed(self.crossings(), among_kept=False).select("a", "b").distinct()))
 
     def dropped(self, near: DataFrame) -> DataFrame:
         """Each ``row`` that is near to an earlier one which stays."""
@@ -241,21 +242,31 @@ class Run:
 
     def settled(self) -> tuple[DataFrame, DataFrame]:
         """The near pairs that decide, and the rows that they drop. The rows of crowds that stay meet each other until
-        no two of them are near."""
-        near, crowds = self.near()
-        n_passes = 0
+        no two of them are near: they meet leaders while that drops a tenth of them, and then each other."""
+        crossings = _fixed(self.crossings())
+        crowds = crossings.filter("is_crowded")
+        tried = _fixed(_led(self.proposed(crossings, among_kept=False)))
+        near = _fixed(self.counted(tried))
+        dropped = _fixed(self.dropped(near))
+        among_kept = False
+        n_dropped = dropped.count()
         while True:
-            dropped = self.dropped(near)
-            if crowds is None:
-                return near, dropped
             staying = crowds.join(dropped, "row", "left_anti")
-            new = self.counted(self.proposed(staying, among_kept=True).join(near, ["a", "b"], "left_anti"))
-            new = _fixed(new)
-            if not new.limit(1).count():
+            n_staying = staying.select("row").distinct().count()
+            if n_staying < 2:
                 return near, dropped
-            n_passes += 1
-            _log.info("pass %d: rows of crowds that stayed are near each other", n_passes)
-            near = _fixed(near.unionByName(new))
+            _log.info("%s rows of crowds stay, and meet again", f"{n_staying:,}")
+            proposed = self.proposed(staying, among_kept=among_kept)
+            untried = (_likeliest if among_kept else _led)(proposed).join(tried, ["a", "b"], "left_anti")
+            tried = _fixed(tried.unionByName(untried))
+            new = _fixed(self.counted(untried))
+            if new.limit(1).count():
+                near = _fixed(near.unionByName(new))
+                dropped = _fixed(self.dropped(near))
+            elif among_kept:
+                return near, dropped
+            before, n_dropped = n_dropped, dropped.count()
+            among_kept = among_kept or (n_dropped - before) * 10 < n_staying
 
     def originals(self, near: DataFrame, dropped: DataFrame) -> DataFrame:
         """Each row that does not stay with its original, the nearest earlier row that does: ``row, duplicate_of,
@@ -300,6 +311,26 @@ class Run:
             ids = self.ids().select(f.col("row").alias(name), f.col("id").alias(f"{name}_id"))
             results = results.join(ids, name, "left").drop(name).withColumnRenamed(f"{name}_id", name)
         return results
+
+
+def _led(proposed: DataFrame) -> DataFrame:
+    """The proposed pairs to count, each once: of a row in a crowd those with the earliest leader and with the earliest
+    likely one."""
+    f = _functions()
+    a, is_of_crowd = f.col("a"), f.col("estimate").isNotNull()
+    leaders = f.array(f.min(f.when(is_of_crowd, a)), f.min(f.when(f.col("is_likely"), a)))
+    of_b = proposed.groupBy("b").agg(f.concat(f.collect_set(f.when(~is_of_crowd, a)), leaders).alias("a"))
+    return of_b.select(f.explode(f.array_distinct("a")).alias("a"), "b").filter("a is not null")
+
+
+def _likeliest(proposed: DataFrame) -> DataFrame:
+    """The pairs to count of rows in crowds, each once: those of a row with the greatest estimates."""
+    from pyspark.sql import Window
+
+    f = _functions()
+    rank = f.row_number().over(Window.partitionBy("b").orderBy(f.desc("estimate"), "a"))
+    ranked = proposed.select("a", "b", "estimate").distinct().withColumn("rank", rank)
+    return ranked.filter(f"rank <= {_native.COUNTED_MAX}").select("a", "b")
 
 
 def _decided_by_driver(near: DataFrame) -> DataFrame:
@@ -393,7 +424,7 @@ def dedup(
     same_numbers: bool | None = None,
     result: Literal["kept", "rows"] = "kept",
     driver_pairs: int = DRIVER_PAIRS,
-    crowd_min: int = CROWD_MIN,
+    crowd_min: int | None = None,
 ) -> DataFrame:
     """Drops each row whose text is near to that of an earlier row which stays.
 
@@ -411,7 +442,8 @@ def dedup(
         result: ``rows`` returns all rows, with the columns ``is_duplicate, duplicate_of, similarity``.
         driver_pairs: The number of near pairs up to which the driver decides. More are decided in rounds by the
             executors, until what is left is as few.
-        crowd_min: More rows than this under one key are a crowd, whose rows do not all meet.
+        crowd_min: More rows than this under one key are a crowd, whose rows do not all meet: by default 64, and 1,000
+            with ``result="rows"``, where originals are sought among the pairs that are known.
 
     Returns:
         The rows that stay, with the columns of ``df``. Sort them where their order matters.
@@ -424,6 +456,8 @@ def dedup(
         raise ValueError(f"result is 'kept' or 'rows', not {result!r}")
     f = _functions()
     options = {"min_similarity": min_similarity, "profile": profile, "same_numbers": same_numbers}
+    if crowd_min is None:
+        crowd_min = CROWD_MIN_KEPT if result == "kept" else CROWD_MIN
     run = Run(df, text, order, id, driver_pairs, crowd_min, **options)
     run.check_ids()
     near, dropped = run.settled()
@@ -451,7 +485,7 @@ def pairs(df: DataFrame, text: str = "text", **options: Any) -> DataFrame:
     each row is paired with leading rows alone."""
     f = _functions()
     run = _run(df, text, **options)
-    near, _ = run.near()
+    near = run.near()
     copies = run.counted(run.copies.select(f.col("first").alias("a"), f.col("row").alias("b")), of_b=run.sketches)
     copies = copies.withColumn("copy_of", f.col("a"))
     all_pairs = copies.unionByName(near.withColumn("copy_of", f.lit(None).cast("long")))
@@ -464,7 +498,7 @@ def clusters(df: DataFrame, text: str = "text", **options: Any) -> DataFrame:
     those of :func:`dedup`, without ``result``. Up to ``driver_pairs`` are connected by the driver, more by joins."""
     f = _functions()
     run = _run(df, text, **options)
-    near, _ = run.near()
+    near = run.near()
     of_firsts = _fixed(_components(near, run.driver_pairs))
     of_copies = run.copies.join(of_firsts.withColumnRenamed("row", "first"), "first", "left")
     of_copies = of_copies.select("row", f.coalesce("cluster", "first").alias("cluster"))
