@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::run;
+use crate::support::{news, run};
 
 fn plan(args: &[&str]) -> Value {
     let said = run("pigeonhole", [&["plan", "--json"], args].concat()).expect(0).stdout;
@@ -37,6 +37,40 @@ fn the_plan_of_ten_billion_documents() {
     }
 }
 
+/// Without a profile the plan recommends one, of which a query reads few rows.
+#[test]
+fn the_plan_recommends_what_reads_few_rows() {
+    for (n, profile, scheme) in
+        [("1e7", "full", "5c2"), ("1e9", "classic", "5c2"), ("1e10", "classic", "t11")]
+    {
+        let plan = plan(&["--documents", n]);
+        assert_eq!((&plan["asked"]["profile"], &plan["asked"]["scheme"]), (&profile.into(), &scheme.into()));
+        assert!(
+            number(&plan, "/query/simhash_rows") + number(&plan, "/query/band_rows") <= 1_000.0,
+            "{plan:#}"
+        );
+    }
+    let said = run("pigeonhole", ["plan", "--documents", "1e10"]).expect(0).stdout;
+    assert!(said.contains("profile classic, scheme t11 (recommended for as many)"), "{said}");
+    assert!(said.contains("with profile full a query reads 630,000 rows"), "{said}");
+}
+
+/// A new index gets the recommended kind by the number of documents it is to hold.
+#[test]
+fn an_index_that_expects_many_documents_has_the_recommended_scheme() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("embedded:{}", folder.path().join("index").display());
+    let index = |n: &str| {
+        run("indexer", ["index", "-q", "--store", &store, "--expect-documents", n, news().to_str().unwrap()])
+    };
+    index("1e10").expect(0);
+    let info = run("pigeonhole", ["info", "--store", &store]).expect(0).stdout;
+    assert!(info.contains("classic") && info.contains("t11"), "{info}");
+    index("1e10").expect(0);
+    assert!(index("1000").expect(2).stderr.contains("profile"));
+    assert!(index("0").expect(2).stderr.contains("from 1 to"));
+}
+
 #[test]
 fn flags_say_what_is_planned() {
     let asked = ["--documents", "100M"];
@@ -51,7 +85,7 @@ fn flags_say_what_is_planned() {
         (&["--server-cores", "64"], "/bulk_load_seconds", 0.5),
         (&["--server-reads", "100_000"], "/servers/by/reads", 0.5),
         (&["--queries-per-second", "1k"], "/servers/by/queries", 10.0),
-        (&["--strangers-a-million", "126"], "/query/band_rows", 2.0),
+        (&["--strangers-a-million", "31.5"], "/query/band_rows", 0.5),
     ] {
         let factor_found = number(&with(flags), pointer) / number(&default, pointer);
         assert!((factor_found / factor - 1.0).abs() < 0.03, "{flags:?}: {pointer} is {factor_found} times");
@@ -105,7 +139,7 @@ fn the_text_says_what_decides_and_where_it_is_from() {
     let args = ["plan", "--documents", "1e10", "--profile", "classic", "--texts", "none"];
     let without_texts = run("pigeonhole", args).expect(0).stdout;
     assert!(without_texts.contains("   decided by memory\n"), "{without_texts}");
-    let many = run("pigeonhole", ["plan", "--documents", "1e10"]).expect(0).stdout;
+    let many = run("pigeonhole", ["plan", "--documents", "1e10", "--profile", "full"]).expect(0).stdout;
     assert!(many.contains("\nnote: a query reads 630,000 rows of unlike documents by its bands."), "{many}");
     let constants = run("pigeonhole", ["plan", "--constants"]).expect(0).stdout;
     assert!(constants.contains("SCAN_SECONDS = 0.000057\n") && constants.contains("  from: "), "{constants}");

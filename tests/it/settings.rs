@@ -61,6 +61,52 @@ fn whole_example() -> String {
     settings.map(|line| format!("{line}\n")).collect()
 }
 
+/// The first screen of each command teaches by three examples or more, which the programs take, and
+/// at most 15 flags.
+#[test]
+fn the_help_of_each_command_is_a_screen_with_examples() {
+    for program in ["indexer", "pigeonhole", "query-worker"] {
+        let commands = run(program, ["-h"]).expect(0).stdout;
+        let commands = commands.split("\nCommands:\n").nth(1).unwrap_or_default();
+        let own = commands.lines().take_while(|line| !line.is_empty()).filter_map(|line| {
+            let name = line.strip_prefix("  ")?.split(' ').next()?;
+            (!["", "completions", "man", "help", "key"].contains(&name)).then_some(name)
+        });
+        let commands: Vec<_> = if program == "query-worker" { vec![None] } else { own.map(Some).collect() };
+        assert!(program == "query-worker" || commands.len() > 10, "{commands:?}");
+        for name in commands {
+            let help = run(program, name.into_iter().chain(["-h"])).expect(0).stdout;
+            let is_flag = |line: &&str| line.trim_start().starts_with('-') && line.starts_with("  ");
+            let n_flags = help.lines().filter(is_flag).count();
+            assert!(n_flags <= 16, "{n_flags} flags beside --help:\n{help}");
+            let examples =
+                help.split("\nExamples:\n").nth(1).unwrap_or_else(|| panic!("no examples:\n{help}"));
+            let examples = examples.lines().take_while(|line| line.starts_with("  ")).map(str::trim);
+            let examples: Vec<_> = examples.filter(|example| example.starts_with(program)).collect();
+            assert!(examples.len() >= 3 || program == "query-worker", "{help}");
+            for example in examples {
+                assert!(example.chars().count() <= 98, "{example}");
+                // Without the comment, and what a shell does with the output.
+                let line = example.split("   ").next().unwrap();
+                let line = line.split(" | ").next().unwrap().split(" >").next().unwrap();
+                if name.is_none_or(|name| line.split(' ').nth(1) == Some(name)) && !line.contains("new-key") {
+                    taken(program, line);
+                }
+            }
+        }
+    }
+}
+
+/// Checks that a program takes a line of a shell.
+fn taken(program: &str, line: &str) {
+    let quoted: Vec<&str> = line.split('\'').collect();
+    let words = quoted.iter().enumerate().flat_map(|(n, part)| match n % 2 {
+        0 => part.split_whitespace().collect(),
+        _ => vec![*part],
+    });
+    run(program, words.skip(1).chain(["--print-config"])).expect(0);
+}
+
 #[test]
 fn a_share_may_be_a_number() {
     let folder = tempfile::tempdir().unwrap();

@@ -16,12 +16,14 @@ use simhash::{
 use crate::sketch::facets;
 use crate::{Error, Family, Features, Result, Sketch};
 
+mod expected;
 mod stored;
 #[cfg(test)]
 mod tests;
 mod way;
 
 use self::way::Way;
+pub use expected::STRANGERS_A_MILLION;
 pub(crate) use stored::StoredKind;
 
 /// The grounds on which an index files its documents.

@@ -49,7 +49,7 @@ pub use examine::{Examined, Finding, FindingKind};
 pub use identity::Identity;
 pub use index::{Foresight, Index, NewDocument, Removed};
 pub use key::Key;
-pub use kind::{Profile, SketchKind, UnknownKind};
+pub use kind::{Profile, STRANGERS_A_MILLION, SketchKind, UnknownKind};
 pub use memory::{MemoryStore, MemoryUri};
 pub use metadata::{FORMAT_VERSION, Metadata};
 pub use options::{Mode, OpenOptions};

@@ -2,6 +2,7 @@
 
 mod carry;
 mod collect;
+mod examples;
 mod idf;
 mod options;
 mod pairs;
@@ -118,6 +119,7 @@ impl Cli {
             found.mut_arg("files", |arg| arg.required_unless_present("old"))
         });
         let command = settings::with_topics(settings::configurable(command), &TOPICS);
+        let command = settings::with_examples(command, examples::EXAMPLES);
         settings::with_short_help(command, &COMMON)
     }
 }

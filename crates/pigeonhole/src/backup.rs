@@ -25,10 +25,6 @@ pub(crate) use self::restore::{RestoreArgs, restore};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples:
-  pigeonhole backup embedded:./news-index /backups/news/2026-11-26
-  pigeonhole backup hbase+rpc://localhost:16000/news s3a://backups/hbase --script > backup.rb
-
 A backup has index.lmdb, the pages of the index, and manifest.txt, with the identity of the index
 and checksums. Files that were given to the index when it was made, as stop words, are not in it:
 it holds their checksums only, and the programs ask for the same files again.

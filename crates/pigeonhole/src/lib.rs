@@ -4,6 +4,7 @@
 mod backup;
 mod compare;
 mod eval;
+mod examples;
 mod first;
 mod info;
 mod key;
@@ -211,7 +212,8 @@ const APART: [(&str, &str); 1] = [("compare", "store")];
 
 /// The whole command line.
 fn command_line() -> clap::Command {
-    settings::with_short_help(settings::configurable(Cli::command()), &COMMON)
+    let command = settings::with_examples(settings::configurable(Cli::command()), examples::EXAMPLES);
+    settings::with_short_help(command, &COMMON)
 }
 
 /// Runs the command line of this process. Exit codes: 0 done, 1 some documents to remove were not

@@ -11,11 +11,11 @@ use std::io::Write;
 use anyhow::{bail, ensure};
 use clap::builder::PossibleValuesParser;
 use index::{Profile, Retention, SketchKind, TextKeeping};
+use program::flags::{bytes, count};
 use program::settings::TASK;
 
 use self::measured::STRANGERS_A_MILLION;
 use self::model::{Load, Machines};
-use self::numbers::{bytes, count};
 
 /// Greatest number of documents for the model, which was never compared with anything larger.
 const DOCUMENTS_MAX: f64 = 1e13;
@@ -23,22 +23,16 @@ const DOCUMENTS_MAX: f64 = 1e13;
 /// Greatest value of all rates.
 const RATE_MAX: f64 = 1e9;
 
+/// Greatest number of keys of a document.
+const KEYS_MAX: f64 = 100.0;
+
 /// The headings of the help.
 const LOAD: &str = "What it is for";
 const ROWS: &str = "What is stored";
 const MACHINES: &str = "Machines";
 
 #[derive(Debug, clap::Args)]
-#[command(
-    allow_negative_numbers = true,
-    after_help = "\
-Examples:
-  pigeonhole plan --documents 1e10 --queries-per-second 5000
-  pigeonhole plan --documents 1e10 --queries-per-second 5000 --profile classic --scheme t11
-  pigeonhole plan --inserts-per-second 300 --retain 30d           as many documents as come in meanwhile
-  pigeonhole plan --documents 100M --server-disk 2TB --server-ram 64GB --server-cores 16 --server-price 150
-  pigeonhole plan --documents 1e9 --json | jq .servers"
-)]
+#[command(allow_negative_numbers = true)]
 pub(crate) struct Args {
     /// Documents in the index at once: 1e10, 10_000_000_000, 10G, 250M
     #[arg(long, value_name = "N", value_parser = count, help_heading = TASK)]
@@ -67,16 +61,17 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ROWS", value_parser = count, help_heading = LOAD)]
     strangers_a_million: Option<f64>,
 
-    /// By what documents are found: classic, minhash or full
+    /// By what documents are found: classic, minhash or full [default: full with --scheme, else
+    /// what is recommended for as many documents, as --expect-documents of other commands takes it]
     #[arg(
         long,
         value_name = "PROFILE",
-        default_value = Profile::Full.name(),
         value_parser = PossibleValuesParser::new(Profile::ALL.map(|(_, name)| name)),
         help_heading = ROWS
     )]
-    profile: String,
-    /// The table scheme of the simhashes [default: 5c2]; profile minhash has none
+    profile: Option<String>,
+    /// The table scheme of the simhashes [default: with --profile 5c2, else the one recommended for
+    /// as many documents]; profile minhash has none
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(SketchKind::NAMES), help_heading = ROWS)]
     scheme: Option<String>,
     /// Keep the texts of the documents in the index: zstd or none
@@ -150,15 +145,6 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
 
 impl Args {
     fn load(&self) -> anyhow::Result<Load> {
-        let profile: Profile = self.profile.parse()?;
-        ensure!(
-            self.scheme.is_none() || profile != Profile::Minhash,
-            "profile minhash has no tables of simhashes: leave --scheme out"
-        );
-        let kind: SketchKind = match &self.scheme {
-            Some(name) => name.parse()?,
-            None => SketchKind::default(),
-        };
         let retain_seconds = self.retain.map(|retain| f64::from(retain.as_seconds()));
         let n_documents = match (self.documents, self.inserts_per_second, retain_seconds) {
             (Some(n), _, _) => n,
@@ -180,9 +166,11 @@ impl Args {
         between("--text-bytes", self.text_bytes, 1.0, 1e9)?;
         between("--id-bytes", self.id_bytes, 1.0, 4_096.0)?;
         let strangers_a_million = self.strangers_a_million.unwrap_or(STRANGERS_A_MILLION);
-        between("--strangers-a-million", strangers_a_million, 0.0, 1e6 * kind.n_keys() as f64)?;
+        let kind = self.kind(n_documents, strangers_a_million)?;
+        between("--strangers-a-million", strangers_a_million, 0.0, 1e6 * KEYS_MAX)?;
         Ok(Load {
-            kind: kind.of_profile(profile)?,
+            is_recommended: self.profile.is_none() && self.scheme.is_none(),
+            kind,
             n_documents,
             queries_per_second: self.queries_per_second,
             inserts_per_second,
@@ -193,6 +181,21 @@ impl Args {
             queries_a_call: self.queries_a_call,
             strangers_a_million,
         })
+    }
+
+    /// The kind that was asked for, or else the one that is recommended.
+    fn kind(&self, n_documents: f64, strangers_a_million: f64) -> anyhow::Result<SketchKind> {
+        if self.profile.is_none() && self.scheme.is_none() {
+            return Ok(SketchKind::expected(n_documents, strangers_a_million));
+        }
+        let profile = self.profile.as_ref().map_or(Ok(Profile::Full), |name| name.parse())?;
+        ensure!(
+            self.scheme.is_none() || profile != Profile::Minhash,
+            "profile minhash has no tables of simhashes: leave --scheme out"
+        );
+        let tables: SketchKind =
+            self.scheme.as_ref().map_or(Ok(SketchKind::default()), |name| name.parse())?;
+        Ok(tables.of_profile(profile)?)
     }
 
     fn machines(&self) -> anyhow::Result<Machines> {

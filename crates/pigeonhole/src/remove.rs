@@ -22,14 +22,6 @@ const BATCH: usize = 2048;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples:
-  pigeonhole remove --store embedded:./news-index a17 b3
-  pigeonhole remove --store embedded:./news-index --ids-from takedowns.txt
-  pigeonhole remove --store embedded:./news-index --source crawl-7 --dry-run | head
-  pigeonhole remove --store embedded:./news-index --inserted-until 30d
-  pigeonhole remove --store embedded:./news-index --source crawl-7 \\
-      --inserted-from 2026-01-31T08:00:00+08:00 --inserted-until 2026-01-31T20:00:00+08:00
-
 Exit status: 0 done, 1 some of the ids were not there (or not selected), 2 could not run.")]
 pub(crate) struct Args {
     #[command(flatten)]

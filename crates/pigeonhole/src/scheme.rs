@@ -18,11 +18,6 @@ const SIZES: [i32; 5] = [6, 7, 8, 9, 10];
 const BANDS: &str = "minhash";
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  pigeonhole scheme                     one line for each
-  pigeonhole scheme t11                 masks of bits, and the proof that no pair is missed
-  pigeonhole scheme minhash             bands of n-grams, and what share of the pairs they find")]
 pub(crate) struct Args {
     /// One scheme in full; without it, one line for each
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(SCHEME_NAMES.into_iter().chain([BANDS])))]

@@ -41,10 +41,6 @@ named, delete that with the store's own tools and index its document again.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!("\
-Examples:
-  pigeonhole verify --store embedded:./news-index
-  pigeonhole verify --store hbase://localhost:9090/news --limit 1000 > findings.txt
-
 {KINDS}
 
 Exit status: 0 nothing was found, 1 something was, 2 could not run."))]
@@ -55,10 +51,6 @@ pub(crate) struct VerifyArgs {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!("\
-Examples:
-  pigeonhole repair --store embedded:./news-index           what would be mended
-  pigeonhole repair --store embedded:./news-index --apply
-
 {KINDS}
 
 Exit status: 0 nothing is left to mend, 1 something is (without --apply all that is found), 2 could

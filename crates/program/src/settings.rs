@@ -94,6 +94,23 @@ pub fn with_short_help(command: Command, common: &[&str]) -> Command {
         .fold(command, |command, name| command.mut_subcommand(name, |found| with_short_help(found, common)))
 }
 
+/// The examples of commands, by their names.
+pub type Examples<'a> = &'a [(&'a str, &'a [&'a str])];
+
+/// Returns the command line with examples at the end of the help of commands. What else stands
+/// there is left to `--help`.
+#[must_use]
+pub fn with_examples(command: Command, examples: Examples<'_>) -> Command {
+    examples.iter().fold(command, |command, (name, lines)| {
+        let short = format!("Examples:\n  {}", lines.join("\n  "));
+        command.mut_subcommand(name, |found| {
+            let long =
+                found.get_after_help().map_or_else(|| short.clone(), |rest| format!("{short}\n\n{rest}"));
+            found.after_help(short).after_long_help(long)
+        })
+    })
+}
+
 /// Returns the command line with other headings for the flags of `topics` in the help of each
 /// command.
 #[must_use]

@@ -17,9 +17,6 @@ use crate::stored::StoredArgs;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples:
-  pigeonhole restore /backups/news/2026-11-26 embedded:./news-index
-
 Exit status: 0 done, 1 the index is there and `verify` found something in it, 2 could not run.")]
 pub(crate) struct RestoreArgs {
     /// The directory of the backup

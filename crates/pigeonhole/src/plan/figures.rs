@@ -32,6 +32,7 @@ pub(super) fn print(
             "retain_seconds": load.retain.map(index::Retention::as_seconds),
             "profile": load.kind.profile().name(),
             "scheme": load.kind.files_by_simhash().then(|| load.kind.name()),
+            "is_recommended": load.is_recommended,
             "id_bytes": load.id_bytes,
             "text_bytes": load.text_bytes,
             "texts": load.texts.name(),
@@ -80,7 +81,7 @@ pub(super) fn print(
         "bulk_load_seconds": plan.bulk_load_seconds,
         "pairs_seconds": plan.pairs_seconds,
         "price_a_month": plan.price,
-        "notes": notes(plan),
+        "notes": notes(load, plan),
         "constants": constants,
     });
     writeln!(out, "{plan:#}")?;

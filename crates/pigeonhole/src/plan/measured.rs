@@ -17,7 +17,7 @@ pub(super) struct Constant {
 }
 
 macro_rules! constants {
-    ($($(#[$doc:meta])* $name:ident = $value:literal, $unit:literal, $from:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident = $value:expr, $unit:literal, $from:literal;)*) => {
         $($(#[$doc])* pub(super) const $name: f64 = $value;)*
         /// All constants, for display.
         pub(super) const ALL: &[Constant] = &[$(
@@ -74,7 +74,7 @@ constants! {
         "9.7 s on two cores for the same documents";
     PAIRS_SERVER_SECONDS = 1.40e-6, "s of a region server for each row that `indexer pairs` passes",
         "11.5 s for 8,191,056 rows: deploy/hbase/README.md, All pairs";
-    STRANGERS_A_MILLION = 63.0, "rows of unlike documents that a query meets in its bands, for each million documents",
+    STRANGERS_A_MILLION = index::STRANGERS_A_MILLION, "rows of unlike documents that a query meets in its bands, for each million documents",
         "89,685 headlines (titles_zh); 1.1 among 13,644 poems (poetry_zh), 310 among 557,639 sentences: as the texts are";
 
     // Rules, not measured.

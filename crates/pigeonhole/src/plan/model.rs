@@ -14,6 +14,8 @@ const DAY_SECONDS: f64 = 86_400.0;
 #[derive(Clone, Debug)]
 pub(super) struct Load {
     pub(super) kind: SketchKind,
+    /// True if the kind is the one for as many documents, and none was asked for.
+    pub(super) is_recommended: bool,
     pub(super) n_documents: f64,
     pub(super) queries_per_second: f64,
     pub(super) inserts_per_second: f64,

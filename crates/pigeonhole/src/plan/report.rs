@@ -31,7 +31,7 @@ pub(super) fn text(load: &Load, machines: &Machines, plan: &Plan, out: &mut dyn 
     part(out, "A query", query(load, machines, plan))?;
     part(out, "Region servers", servers(machines, plan))?;
     part(out, "Workers and jobs", others(machines, plan))?;
-    for note in notes(plan) {
+    for note in notes(load, plan) {
         writeln!(out, "\nnote: {note}")?;
     }
     writeln!(
@@ -51,10 +51,11 @@ fn part(out: &mut dyn Write, heading: &str, lines: Lines) -> io::Result<()> {
 }
 
 fn filed_by(load: &Load) -> String {
-    match load.kind.profile() {
+    let filed = match load.kind.profile() {
         Profile::Minhash => "profile minhash".to_owned(),
         profile => format!("profile {profile}, scheme {}", load.kind.name()),
-    }
+    };
+    if load.is_recommended { format!("{filed} (recommended for as many)") } else { filed }
 }
 
 fn stored(load: &Load, machines: &Machines, plan: &Plan) -> Lines {
@@ -268,9 +269,17 @@ fn others(machines: &Machines, plan: &Plan) -> Lines {
 }
 
 /// Notes about problems of the plan.
-pub(super) fn notes(plan: &Plan) -> Vec<String> {
+pub(super) fn notes(load: &Load, plan: &Plan) -> Vec<String> {
     let (stored, query) = (&plan.stored, &plan.query);
     let mut notes = Vec::new();
+    if load.is_recommended && load.kind.profile() == Profile::Classic {
+        notes.push(format!(
+            "with profile full a query reads {} rows of unlike documents by its bands, so that of as many documents \
+             simhashes alone are recommended, which find less: `pigeonhole eval` shows what, on texts of yours. \
+             --strangers-a-million is the figure to measure first",
+            grouped(load.n_documents / 1e6 * load.strangers_a_million)
+        ));
+    }
     if query.band_rows > ROWS_MANY {
         notes.push(format!(
             "a query reads {} rows of unlike documents by its bands. Measure yours (--strangers-a-million), or file by \

@@ -7,12 +7,15 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use engine::Options;
-use index::{InvalidRetention, Key, Mode, OpenOptions, Profile, Retention, SketchKind, TextKeeping};
+use index::{
+    InvalidRetention, Key, Mode, OpenOptions, Profile, Retention, STRANGERS_A_MILLION, SketchKind,
+    TextKeeping,
+};
 use minhash::Similarity;
 use simhash::Distance;
 
 use super::uri::UriParser;
-use super::{DictionaryFileError, RecipeArgs};
+use super::{DictionaryFileError, RecipeArgs, count};
 
 /// The place of an index, and the settings of a new one.
 #[derive(Args, Clone, Debug, Default)]
@@ -66,6 +69,20 @@ pub struct BuiltArgs {
     /// for an existing one leave it out, or the program refuses where it differs.
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(SketchKind::NAMES), help_heading = "Index")]
     scheme: Option<String>,
+
+    /// Documents that a new index is to hold: 250M, 1e10.
+    ///
+    /// Sets --profile and --scheme to what is recommended for as many: full with 5c2 up to some
+    /// 150 million, and classic beyond, with t11 from 5 billion on, so that a query reads few rows
+    /// of unlike documents. `pigeonhole plan --documents N` shows what that costs.
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = parse_expected,
+        conflicts_with_all = ["profile", "scheme"],
+        help_heading = "Index"
+    )]
+    expect_documents: Option<f64>,
 
     /// By what documents are found: classic, minhash or full.
     ///
@@ -212,6 +229,11 @@ pub fn parse_similarity(text: &str) -> Result<Similarity, String> {
         .ok_or_else(|| "it is a share from 0 to 1, as in 0.8".to_owned())
 }
 
+fn parse_expected(text: &str) -> Result<f64, String> {
+    let n = count(text)?;
+    if (1.0..=1e13).contains(&n) { Ok(n) } else { Err("it is from 1 to 1e13".to_owned()) }
+}
+
 /// More bytes than the file of a key has, with space around it.
 const KEY_BYTES_MAX: u64 = 1 << 10;
 
@@ -264,8 +286,18 @@ impl StoreArgs {
 }
 
 impl BuiltArgs {
+    /// The kind for the documents that are expected.
+    fn expected(&self) -> Option<SketchKind> {
+        self.expect_documents.map(|n| SketchKind::expected(n, STRANGERS_A_MILLION))
+    }
+
     fn profile(&self) -> Option<Profile> {
-        self.profile.as_ref().and_then(|name| name.parse().ok())
+        let expected = self.expected().map(|kind| kind.profile());
+        expected.or_else(|| self.profile.as_ref().and_then(|name| name.parse().ok()))
+    }
+
+    fn scheme(&self) -> Option<String> {
+        self.expected().map(|kind| kind.name().to_owned()).or_else(|| self.scheme.clone())
     }
 
     fn texts(&self) -> Option<TextKeeping> {
@@ -284,7 +316,7 @@ impl BuiltArgs {
         let dictionaries = recipe.dictionaries()?;
         Ok(Options {
             mode,
-            scheme: self.scheme.clone(),
+            scheme: self.scheme(),
             max_distance: self.max_distance,
             profile: self.profile(),
             verify: self.verify(),
@@ -318,7 +350,7 @@ impl BuiltArgs {
     ) -> OpenOptions {
         OpenOptions {
             mode,
-            scheme: self.scheme.clone(),
+            scheme: self.scheme(),
             max_distance: self.max_distance,
             profile: self.profile(),
             verify: self.verify(),
@@ -374,6 +406,15 @@ mod tests {
         assert!(Program::try_parse_from(["program", "--clock-ahead-max", "2"]).is_err());
         assert!(Program::try_parse_from(["program", "--retain", "2"]).is_err());
         assert!(Program::try_parse_from(["program", "--store", "./x"]).is_err());
+    }
+
+    #[test]
+    fn expected_documents_choose_profile_and_scheme() {
+        let Program { store } = Program::parse_from(["program", "--expect-documents", "1e10"]);
+        let options = store.open_options(Mode::MustExist, BTreeMap::new(), BTreeMap::new());
+        assert_eq!((options.profile, options.scheme.as_deref()), (Some(Profile::Classic), Some("t11")));
+        let both = ["program", "--expect-documents", "1e10", "--profile", "full"];
+        assert!(Program::try_parse_from(both).is_err());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::plan::measured::{TABLES, TOLERANCE};
 
 fn load(profile: Profile, scheme: &str, n_documents: f64) -> Load {
     Load {
+        is_recommended: false,
         kind: scheme.parse::<SketchKind>().unwrap().of_profile(profile).unwrap(),
         n_documents,
         queries_per_second: 100.0,
