@@ -2,6 +2,7 @@
 
 mod called;
 mod crowds;
+mod labels;
 mod page;
 
 use std::fs;

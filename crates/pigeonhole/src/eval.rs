@@ -2,6 +2,7 @@
 //! truth.
 
 mod figures;
+mod labels;
 mod page;
 mod pairs_file;
 mod report;
@@ -30,6 +31,7 @@ use program::flags::RecipeArgs;
 use program::flags::parse_similarity;
 use program::flags::{FileArgs, IdArgs, PageArgs, RecordArgs, page_text};
 
+use self::labels::{Agreement, Labels};
 use self::texts::{Texts, What};
 use self::truth::{Related, related};
 use self::variant::{Asked, Found, Variant};
@@ -94,6 +96,13 @@ pub(crate) struct Args {
     /// those of the exact truth; a document without the field is of no known family.
     #[arg(long, value_name = "FIELD")]
     families: Option<FieldPath>,
+    /// Hold verdicts of people on pairs, lines of JSON with a, b and same, beside those of the
+    /// programs
+    ///
+    /// The pages of `eval --html` and `indexer dedup --report FILE.html` download them. What is told
+    /// is how many labels each profile agrees with, and how many each --min-similarity would.
+    #[arg(long, value_name = "FILE")]
+    labels: Option<PathBuf>,
     /// Write all figures to this file, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -136,6 +145,13 @@ struct Evaluated {
     audit: Audit,
 }
 
+impl Evaluated {
+    /// The labels that agree with what is called.
+    fn agreement(&self, labels: &Labels) -> Agreement {
+        labels.agreement(|pair| self.called.binary_search_by_key(&numbers(pair), numbers).is_ok())
+    }
+}
+
 /// The data for all figures.
 struct Ground<'a> {
     texts: &'a Texts,
@@ -145,6 +161,8 @@ struct Ground<'a> {
     related: Related,
     /// Agreement of the exact truth with the families; `None` without families.
     families: Option<FamilyScore>,
+    /// Verdicts of people; `None` without --labels.
+    labels: Option<Labels>,
     asked: Asked,
     /// For each called pair: true if the numbers in its texts differ.
     numbers: RefCell<HashMap<(usize, usize), bool>>,
@@ -168,7 +186,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut texts = read(&inputs, what, &mut progress)?;
     progress.show(format_args!("the exact join of {} documents", texts.len()));
     let related = related(&mut texts, args.min_similarity.get(), args.pairs_max);
-    let ground = Ground::new(&texts, related, args.families.is_some(), asked);
+    let labels = args.labels.as_deref().map(|path| Labels::read(path, &texts)).transpose()?;
+    let ground = Ground { labels, ..Ground::new(&texts, related, args.families.is_some(), asked) };
     let evaluated = variants.iter().map(|&variant| {
         progress.show(format_args!("{variant}: looking for what it finds"));
         ground.evaluate(variant)
@@ -229,7 +248,7 @@ impl<'a> Ground<'a> {
     fn new(texts: &'a Texts, related: Related, has_families: bool, asked: Asked) -> Self {
         let pairs = truth::at_least(&related.pairs, asked.min_similarity);
         let families = has_families.then(|| families(&texts.families, &pairs));
-        Self { texts, pairs, related, families, asked, numbers: RefCell::default() }
+        Self { texts, pairs, related, families, labels: None, asked, numbers: RefCell::default() }
     }
 
     fn min_similarity(&self) -> f64 {

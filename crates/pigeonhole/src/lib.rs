@@ -168,7 +168,7 @@ enum Command {
 }
 
 /// Options shown by `-h`; `--help` shows all.
-const COMMON: [&str; 35] = [
+const COMMON: [&str; 36] = [
     "all",
     "apply",
     "digest",
@@ -183,6 +183,7 @@ const COMMON: [&str; 35] = [
     "inserted-until",
     "inserts-per-second",
     "json",
+    "labels",
     "limit",
     "literal",
     "max-distance",

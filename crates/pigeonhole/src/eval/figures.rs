@@ -3,6 +3,7 @@
 use evaluation::{Band, Bin, FamilyScore, Pair};
 use serde_json::{Value, json};
 
+use super::labels::{Agreement, Labels};
 use super::window::excerpts;
 use super::{Evaluated, Ground};
 
@@ -26,6 +27,7 @@ pub(super) fn json(ground: &Ground<'_>, evaluated: &[Evaluated], n_examples: usi
             "by_length": scores.by_length.iter().map(band).collect::<Vec<_>>(),
             "curve": curve.iter().map(bin).collect::<Vec<_>>(),
             "families": families.as_ref().map(family),
+            "labels": ground.labels.as_ref().map(|labels| agreement(evaluated.agreement(labels))),
             "n_dropped": audit.n_dropped,
             "n_wrongly_dropped": audit.wrongly_dropped.len(),
             "n_wrongly_kept": audit.wrongly_kept.len(),
@@ -47,6 +49,7 @@ pub(super) fn json(ground: &Ground<'_>, evaluated: &[Evaluated], n_examples: usi
         "min_similarity": ground.min_similarity(),
         "n_pairs": ground.pairs.len(),
         "families": ground.families.as_ref().map(family),
+        "labels": ground.labels.as_ref().map(labelled),
         "profiles": evaluated.iter().map(profile).collect::<Vec<_>>(),
     })
 }
@@ -87,5 +90,28 @@ fn family(score: &FamilyScore) -> Value {
         "recall": score.recall(),
         "precision": score.precision(),
         "f1": score.f1(),
+    })
+}
+
+fn labelled(labels: &Labels) -> Value {
+    let by_threshold = labels.by_threshold().map(|(least, of_it)| {
+        let mut threshold = agreement(of_it);
+        threshold["min_similarity"] = least.into();
+        threshold
+    });
+    json!({
+        "n": labels.pairs.len(),
+        "n_unknown": labels.n_unknown,
+        "by_min_similarity": by_threshold.collect::<Vec<_>>(),
+    })
+}
+
+fn agreement(agreement: Agreement) -> Value {
+    json!({
+        "n_agreeing": agreement.n_agreeing(),
+        "n_same_called": agreement.n_same_called,
+        "n_same_missed": agreement.n_same_missed,
+        "n_different_called": agreement.n_different_called,
+        "n_different_left": agreement.n_different_left,
     })
 }

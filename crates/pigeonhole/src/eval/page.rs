@@ -5,7 +5,7 @@ mod curves;
 use corpus::Grouped;
 use evaluation::{FamilyScore, Pair};
 use maud::{Markup, html};
-use program::page::{CHART_STYLE, Page, Side, beside, windows};
+use program::page::{CHART_STYLE, Marked, Page, Side, beside, sortable, windows};
 
 use super::report::shown;
 use super::{Evaluated, Ground};
@@ -150,7 +150,7 @@ fn examples(ground: &Ground<'_>, evaluated: &[Evaluated], n_examples: usize) -> 
             @for (variant, what, pairs) in lists {
                 @if !pairs.is_empty() {
                     h3 { (variant) ": " (what) " " span.remark { (pairs.len().min(n_examples)) " of " (Grouped(pairs.len() as u64)) } }
-                    @for pair in pairs.iter().take(n_examples) { (example(ground, pair)) }
+                    (sortable(&html! { @for pair in pairs.iter().take(n_examples) { (example(ground, pair)) } }))
                 }
             }
             @if evaluated.iter().all(|one| one.scores.misses.is_empty() && one.scores.mistakes.is_empty()) { p { "There are none." } }
@@ -165,10 +165,11 @@ fn example(ground: &Ground<'_>, pair: &Pair) -> Markup {
         let n = texts.lengths[number];
         html! { p.who { bdi { (texts.ids[number]) } ", " (Grouped(n as u64)) (if n == 1 { " character" } else { " characters" }) } }
     });
-    html! {
-        article {
-            p.who { "similarity " (shown(Some(pair.similarity))) }
-            (beside(&html! { (who[0]) (Side::Left.marked(&a)) }, &html! { (who[1]) (Side::Right.marked(&b)) }))
-        }
-    }
+    let [id_a, id_b] = numbers.map(|number| texts.ids[number].as_str());
+    let numbers_differ = ground.numbers_differ(pair);
+    let marked = Marked { a: id_a, b: id_b, similarity: Some(pair.similarity), numbers_differ };
+    marked.article(&html! {
+        p.who { "similarity " (shown(Some(pair.similarity))) (if numbers_differ { ", numbers differ" } else { "" }) }
+        (beside(&html! { (who[0]) (Side::Left.marked(&a)) }, &html! { (who[1]) (Side::Right.marked(&b)) }))
+    })
 }

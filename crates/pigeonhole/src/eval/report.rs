@@ -50,6 +50,7 @@ pub(super) fn print(
         )?;
     }
     families(out, ground, evaluated)?;
+    labels(out, ground, evaluated)?;
     bands(out, "similarity", evaluated, |evaluated| &evaluated.scores.by_similarity)?;
     bands(out, "characters of the shorter", evaluated, |evaluated| &evaluated.scores.by_length)?;
     for Evaluated { variant, scores, audit, .. } in evaluated {
@@ -92,6 +93,37 @@ fn families(out: &mut dyn Write, ground: &Ground<'_>, evaluated: &[Evaluated]) -
             shown(score.f1()),
             score.n_found,
             score.n_called,
+        )?;
+    }
+    Ok(())
+}
+
+/// Prints how many labels each profile agrees with, and each least similarity would.
+fn labels(out: &mut dyn Write, ground: &Ground<'_>, evaluated: &[Evaluated]) -> io::Result<()> {
+    let Some(labels) = &ground.labels else { return Ok(()) };
+    let n_same = labels.pairs.iter().filter(|(_, same)| *same).count();
+    write!(
+        out,
+        "\n{} labelled pairs: {n_same} the same document, {} different ones",
+        labels.pairs.len(),
+        labels.pairs.len() - n_same
+    )?;
+    match labels.n_unknown {
+        0 => writeln!(out, "\n")?,
+        n => writeln!(out, "; {n} more are of documents that are not here, or of ids that repeat\n")?,
+    }
+    writeln!(out, "against labels         agree  same called  same missed  different called")?;
+    let of_profiles = evaluated.iter().map(|one| (one.variant.to_string(), one.agreement(labels)));
+    let of_thresholds =
+        labels.by_threshold().map(|(least, agreement)| (format!("similarity {least:.2}"), agreement));
+    for (name, agreement) in of_profiles.chain(of_thresholds) {
+        writeln!(
+            out,
+            "{name:<20}  {:>6}  {:>11}  {:>11}  {:>16}",
+            agreement.n_agreeing(),
+            agreement.n_same_called,
+            agreement.n_same_missed,
+            agreement.n_different_called,
         )?;
     }
     Ok(())

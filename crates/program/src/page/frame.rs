@@ -1,12 +1,17 @@
-//! Common frame of all pages: head, style, and a policy against fetching and scripts.
+//! Common frame of all pages: head, style, and a policy against fetching, and against scripts but the
+//! one of these pages.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::marks;
 
 const STYLE: &str = include_str!("page.css");
 
 /// Content security policy. Content that gets into a page by mistake can neither run nor fetch
-/// anything.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+/// anything; one script runs by its digest.
+fn policy() -> String {
+    format!("default-src 'none'; style-src 'unsafe-inline'; script-src '{}'", marks::DIGEST)
+}
 
 /// A page, in English.
 pub struct Page<'a> {
@@ -29,7 +34,7 @@ impl Page<'_> {
             html lang="en" {
                 head {
                     meta charset="utf-8";
-                    meta http-equiv="Content-Security-Policy" content=(POLICY);
+                    meta http-equiv="Content-Security-Policy" content=(policy());
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
                     title { (self.title) }
@@ -38,6 +43,7 @@ impl Page<'_> {
                 body {
                     header { (self.header) }
                     main { (self.main) }
+                    script { (PreEscaped(marks::SCRIPT)) }
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! The pairs worth a look first, with their texts side by side.
 
 use maud::{Markup, html};
-use program::page::{Side, beside};
+use program::page::{Marked, Side, beside, sortable};
 
 use super::NOT_AT_HAND;
 use crate::numbers::Grouped;
@@ -36,7 +36,7 @@ pub(super) fn doubtful(report: &ReportFile) -> Markup {
                         }
                     }
                 }
-                @for pair in &doubtful.least_similar { (doubtful_pair(pair)) }
+                (pairs(&doubtful.least_similar))
             }
         }
         @if !doubtful.numbers_differ.pairs.is_empty() {
@@ -46,7 +46,7 @@ pub(super) fn doubtful(report: &ReportFile) -> Markup {
                     "Those first in which least else differs. " (how_many(&doubtful.numbers_differ))
                     " --same-numbers keeps them."
                 }
-                @for pair in &doubtful.numbers_differ.pairs { (doubtful_pair(pair)) }
+                (pairs(&doubtful.numbers_differ.pairs))
             }
         }
         @if !doubtful.text_lost.pairs.is_empty() {
@@ -56,7 +56,7 @@ pub(super) fn doubtful(report: &ReportFile) -> Markup {
                     "A fifth or more of the dropped document is not in the kept one, by its n-grams; the most text first. "
                     (how_many(&doubtful.text_lost)) " --keep longest loses less."
                 }
-                @for pair in &doubtful.text_lost.pairs { (doubtful_pair(pair)) }
+                (pairs(&doubtful.text_lost.pairs))
             }
         }
         @if let Some(parts) = doubtful.contained.as_ref().filter(|parts| parts.n > 0) { (contained(parts)) }
@@ -72,9 +72,13 @@ fn contained(contained: &Worst) -> Markup {
                 "Most of the dropped document stands in the kept one, which is not similar to it; those of which least does first. "
                 (how_many(contained))
             }
-            @for pair in &contained.pairs { (doubtful_pair(pair)) }
+            (pairs(&contained.pairs))
         }
     }
+}
+
+fn pairs(pairs: &[Pair]) -> Markup {
+    sortable(&html! { @for pair in pairs { (doubtful_pair(pair)) } })
 }
 
 fn doubtful_pair(pair: &Pair) -> Markup {
@@ -90,8 +94,13 @@ fn doubtful_pair(pair: &Pair) -> Markup {
         p.who { "dropped " bdi { (pair.dropped) } (in_other(pair.share_of_dropped)) }
         (Side::Right.marked(dropped))
     };
-    html! {
-        article {
+    let marked = Marked {
+        a: &pair.kept,
+        b: &pair.dropped,
+        similarity: pair.similarity,
+        numbers_differ: pair.numbers_differ == Some(true),
+    };
+    marked.article(&html! {
             p.who { (how_near(pair)) }
             div.tall tabindex="0" role="region" aria-label="Texts" { (beside(&left, &right)) }
             @if let Some(Numbers { parts: [kept, dropped], .. }) = &pair.numbers {
@@ -102,8 +111,7 @@ fn doubtful_pair(pair: &Pair) -> Markup {
                     ))
                 }
             }
-        }
-    }
+    })
 }
 
 /// The share of a document contained in the other one.
