@@ -99,8 +99,8 @@ pub(crate) struct Args {
     /// Hold verdicts of people on pairs, lines of JSON with a, b and same, beside those of the
     /// programs
     ///
-    /// The pages of `eval --html` and `indexer dedup --report FILE.html` download them. What is told
-    /// is how many labels each profile agrees with, and how many each --min-similarity would.
+    /// The pages of `eval --html` and `indexer dedup --report FILE.html` download them. Told is how
+    /// many labels each profile agrees with, and how many each --min-similarity would.
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
     /// Write all figures to this file, as JSON

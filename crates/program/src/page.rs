@@ -1,5 +1,5 @@
-//! Pages that the programs write as files. Each page is one file, fetches nothing, runs no script but
-//! its own, and is readable by keyboard, on a telephone, and by day or night.
+//! Pages that the programs write as files. Each page is one file, fetches nothing, runs no script
+//! but its own, and is readable by keyboard, on a telephone, and by day or night.
 //!
 //! The module knows no documents and no figures: the program provides the content of a page. maud
 //! escapes all content taken from texts.

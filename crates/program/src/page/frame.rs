@@ -1,5 +1,5 @@
-//! Common frame of all pages: head, style, and a policy against fetching, and against scripts but the
-//! one of these pages.
+//! Common frame of all pages: head, style, and a policy against fetching, and against scripts but
+//! the one of these pages.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
