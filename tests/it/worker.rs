@@ -3,6 +3,7 @@
 mod batches;
 mod bounds;
 mod browser;
+mod browsing;
 mod connections;
 mod contract;
 mod documents;

@@ -12,6 +12,7 @@ mod compare;
 mod description;
 mod documents;
 mod guard;
+mod list;
 mod page;
 mod query;
 mod text;
@@ -80,7 +81,7 @@ fn documented() -> OpenApiRouter<Arc<Worker>> {
     OpenApiRouter::with_openapi(description::begun())
         .routes(routes!(query::query))
         .routes(routes!(query::query_batch))
-        .routes(routes!(documents::insert_if_new))
+        .routes(routes!(documents::insert_if_new, list::list))
         .routes(routes!(documents::insert_batch))
         .routes(routes!(documents::get, documents::remove))
         .routes(routes!(text::text))

@@ -87,6 +87,8 @@ pub(crate) mod key {
     pub(crate) const CONTROL: &str = "\u{e009}";
     pub(crate) const RIGHT: &str = "\u{e014}";
     pub(crate) const END: &str = "\u{e010}";
+    pub(crate) const DOWN: &str = "\u{e015}";
+    pub(crate) const ESCAPE: &str = "\u{e00c}";
 }
 
 /// Starts a browser; `None` unless the suite is selected.
@@ -176,6 +178,36 @@ impl Browser {
     pub(crate) fn prefer(&self, scheme: &str) {
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.chromium("Emulation.setEmulatedMedia", &features);
+    }
+
+    /// Sets the language that pages are told; pages opened later know it.
+    pub(crate) fn speak(&self, language: &str) {
+        let agent = self.script("return navigator.userAgent");
+        let params = json!({ "userAgent": agent, "acceptLanguage": language });
+        self.chromium("Emulation.setUserAgentOverride", &params);
+    }
+
+    /// Drops a file onto an element, as from a folder.
+    pub(crate) fn drop_file(&self, selector: &str, name: &str, bytes: &[u8]) {
+        let script = "const [selector, name, bytes] = arguments; const dataTransfer = new DataTransfer(); \
+                      dataTransfer.items.add(new File([new Uint8Array(bytes)], name)); \
+                      const target = document.querySelector(selector); \
+                      const told = (type) => target.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true })); \
+                      const isTaken = !told('dragover'); told('drop'); return isTaken;";
+        let taken = self.send("execute/sync", &json!({ "script": script, "args": [selector, name, bytes] }));
+        assert_eq!(taken, true, "the element takes files");
+    }
+
+    pub(crate) fn go_back(&self) {
+        self.send("back", &json!({}));
+    }
+
+    pub(crate) fn go_forward(&self) {
+        self.send("forward", &json!({}));
+    }
+
+    pub(crate) fn reload(&self) {
+        self.send("refresh", &json!({}));
     }
 
     pub(crate) fn open(&self, url: &str) {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use index::{
     Cursor, Document, DocumentId, Examined, Insertion, Metadata, NearDocuments, Neighbours, Page, Result,
-    Rule, Selection, Sketch, Status, Store, StoredDocument, Text,
+    Rule, Selection, Sketch, Status, Store, StoredDocument, Text, WriteMark,
 };
 
 use crate::metrics::Metrics;
@@ -95,6 +95,10 @@ impl Store for Measured {
 
     fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
         self.pass("examine", |store| store.examine(mends, report))
+    }
+
+    fn last_write(&self) -> Result<Option<WriteMark>> {
+        self.pass("last_write", |store| store.last_write())
     }
 
     fn status(&self) -> Result<Status> {
