@@ -120,8 +120,8 @@ pub struct Config {
     /// 'https://wiki.example/page/{id}'. The page at / makes links of it; ids that are addresses
     /// themselves need none
     ///
-    /// The id is percent-encoded. The worker asks nothing of that address: a browser opens it, where
-    /// the index keeps no texts as well.
+    /// The id is percent-encoded. The worker asks nothing of that address; a browser opens it, also
+    /// where the index keeps no texts.
     #[arg(
         long,
         value_name = "URL",
@@ -193,7 +193,9 @@ fn document_url(text: &str) -> Result<String, String> {
         return Err(format!("give the server's name between // and the next /, {example}"));
     }
     if !path.contains("{id}") {
-        return Err(format!("write {{id}} after the server's name, where the id of a document goes, {example}"));
+        return Err(format!(
+            "write {{id}} after the server's name, where the id of a document goes, {example}"
+        ));
     }
     if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Err(format!("an address has no spaces: write %20, {example}"));

@@ -70,6 +70,21 @@ const TOO_PALE: &str = "
     });
     return [texts.length, pale];";
 
+/// A script: finds what has no name for a screen reader, ids that come twice, headings out of
+/// order, and texts that scroll and cannot have the focus.
+const NAMELESS: &str = "
+    const seen = (selector) => [...document.querySelectorAll(selector)].filter((element) => element.checkVisibility());
+    const said = (element) => `${element.tagName}#${element.id}.${element.className}`;
+    const isNamed = (element) => element.ariaLabel || element.labels?.length > 0 || element.textContent.trim();
+    const nameless = seen('input, textarea, select, button, a, [role=region], [role=tablist]').filter((element) => !isNamed(element)
+        || (element.matches('input, textarea, select') && !element.ariaLabel && !element.labels.length));
+    const ids = [...document.querySelectorAll('[id]')].map((element) => element.id);
+    const twice = ids.filter((id, n) => ids.indexOf(id) !== n);
+    const levels = seen('h1, h2, h3, h4').map((element) => Number(element.tagName[1]));
+    const jumps = levels.filter((level, n) => level > (levels[n - 1] ?? 0) + 1).map((level) => `h${level} comes too early`);
+    const fixed = seen('div').filter((element) => getComputedStyle(element).overflowY === 'auto' && element.tabIndex < 0);
+    return [...nameless.map(said), ...twice, ...jumps, ...fixed.map(said)];";
+
 /// A browser with one window; closed when dropped.
 pub(crate) struct Browser {
     session: String,
@@ -308,6 +323,12 @@ impl Browser {
         let measured = self.script(TOO_PALE);
         assert!(measured[0].as_u64().unwrap() > 10, "{place}: {measured}");
         assert_eq!(measured[1], json!([]), "{place}");
+    }
+
+    /// Checks that all on the page has a name and its place for screen readers and keyboards.
+    #[track_caller]
+    pub(crate) fn is_named(&self, place: &str) {
+        assert_eq!(self.script(NAMELESS), json!([]), "{place}");
     }
 
     /// Checks that the page is not wider than the window.

@@ -121,7 +121,8 @@ fn a_comparison_says_by_what_a_document_is_found_and_which_numbers_differ() {
     let worker = Worker::start("memory:", &[]);
     let with_number = |n: u32| format!("{TEXT} It costs {n} crowns.");
     worker.post("/v1/documents", &json!({ "id": "a", "text": with_number(7) }));
-    let compare = |b: Value| worker.post("/v1/compare", &json!({ "a": { "id": "a" }, "b": b, "differences": true })).1;
+    let compare =
+        |b: Value| worker.post("/v1/compare", &json!({ "a": { "id": "a" }, "b": b, "differences": true })).1;
     let near = compare(json!({ "text": with_number(90) }));
     assert_eq!(near["numbers"], json!([{ "a": ["7"], "b": ["90"] }]), "{near}");
     let by_grams = near["found_by"].as_array().unwrap().iter().find(|by| by["filed"] == "long").unwrap();
@@ -172,6 +173,9 @@ fn the_index_says_what_a_key_may_and_where_documents_are() {
         ("https://wiki.example/a page/{id}", "no spaces"),
     ] {
         let said = run("query-worker", ["--print-config", "--document-url", address]).expect(2).stderr;
-        assert!(said.contains(part) && said.contains("'https://wiki.example/page/{id}'"), "{address}: {said}");
+        assert!(
+            said.contains(part) && said.contains("'https://wiki.example/page/{id}'"),
+            "{address}: {said}"
+        );
     }
 }

@@ -87,8 +87,8 @@ pub(super) struct Compared {
     /// The heaviest terms; null unless both texts are at hand and the index compares them by
     /// simhashes.
     terms: Option<Vec<ComparedTerm>>,
-    /// Both texts in stretches, if asked for and both are at hand. With `--recent-texts-bytes-max 0`
-    /// the text of a document is not.
+    /// Both texts in stretches, if asked for and both are at hand. The text of a document is not
+    /// with `--recent-texts-bytes-max 0`.
     differences: Option<Vec<Stretch>>,
 }
 
@@ -111,7 +111,8 @@ pub(super) struct Bit {
     bit: u32,
     /// Value of the bit in `a`; `b` has the opposite.
     value_a: u64,
-    /// Share of all weight by which `a` decided the bit, from 0 to 1; null unless its text is at hand.
+    /// Share of all weight by which `a` decided the bit, from 0 to 1; null unless its text is at
+    /// hand.
     margin_a: Option<f64>,
     margin_b: Option<f64>,
 }

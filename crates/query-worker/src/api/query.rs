@@ -241,7 +241,9 @@ impl Bounds {
         let max_distance = query.max_distance.map_or(Ok(own.max_distance), |n| max_distance(own, n))?;
         let min_similarity = match query.min_similarity {
             Some(_) if query.fingerprint.is_some() => {
-                return Err(Problem::bad_request("a fingerprint has no similarity; leave min_similarity out"));
+                return Err(Problem::bad_request(
+                    "a fingerprint has no similarity; leave min_similarity out",
+                ));
             }
             Some(share) => Some(min_similarity(own, share)?),
             None => own.min_similarity,
@@ -318,7 +320,8 @@ impl Asked {
             n_matches,
             nearest_below: (self.bounds.below > 0 && n_matches == 0).then_some(nearest_below),
             cost: Cost { n_buckets: cost.n_buckets, n_candidates: cost.n_candidates },
-            note: (self.is_text && n_matches == 0 && worker.index().may_be_foreign()).then_some(MAY_BE_FOREIGN),
+            note: (self.is_text && n_matches == 0 && worker.index().may_be_foreign())
+                .then_some(MAY_BE_FOREIGN),
         }
     }
 }

@@ -19,7 +19,8 @@ fn one_walks_from_a_document_to_those_near_it() {
     let folder = tempfile::tempdir().unwrap();
     let store = format!("embedded:{}", folder.path().to_str().unwrap());
     let third = edited().replace("harbour", "haven");
-    let corpus = json_lines([("one", TEXT), ("two", &edited()), (".", &third), ("lone", "Of bees, in winter.")]);
+    let corpus =
+        json_lines([("one", TEXT), ("two", &edited()), (".", &third), ("lone", "Of bees, in winter.")]);
     let args = ["index", "-q", "--store", &store, "--source", "wire-7", "-"];
     run_with_input("indexer", args, corpus.as_bytes()).expect(0);
     let worker = Worker::start(&store, &[]);
@@ -32,7 +33,10 @@ fn one_walks_from_a_document_to_those_near_it() {
     assert_eq!(page.texts(".matches .id"), ["two", "."], "itself is none of them");
     page.click(".matches summary");
     explained(&page);
-    assert_eq!((page.texts(".texts del"), page.texts(".texts ins")), (vec!["Monday".into()], vec!["Tuesday".into()]));
+    assert_eq!(
+        (page.texts(".texts del"), page.texts(".texts ins")),
+        (vec!["Monday".into()], vec!["Tuesday".into()])
+    );
     assert!(page.text(".common").contains("of this document is in the other"), "{}", page.text(".common"));
     page.click(".matches .actions a");
     page.wait("document.querySelector('.document h2')?.innerText === 'two'");
@@ -75,13 +79,19 @@ fn a_document_is_removed_after_a_question() {
         page.wait_for(".document h2");
         assert_eq!(page.count(".remove"), n as u64, "only a key that may remove is offered to");
     }
-    let is_there = || page.script(
+    let is_there = || {
+        page.script(
         "const { status } = await fetch('v1/documents/a', { headers: { Authorization: `Bearer ${sessionStorage.getItem('pigeonhole.key')}` } }); return status",
-    );
+    )
+    };
     for leave in [true, false] {
         page.click(".remove");
         page.wait_for(".document .no, #find-answer .no");
-        assert_eq!(page.script("return document.activeElement.className"), "no", "the safe answer has the focus");
+        assert_eq!(
+            page.script("return document.activeElement.className"),
+            "no",
+            "the safe answer has the focus"
+        );
         assert!(page.text("#find-answer .problem").contains("Remove a from the index, for everybody?"));
         if leave {
             page.press(&[key::ESCAPE]);

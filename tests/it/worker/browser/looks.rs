@@ -82,6 +82,48 @@ fn a_narrow_window() {
     assert_eq!(page.console(&[]), [""; 0]);
 }
 
+/// Nothing is cut, pale or nameless at any width, in either scheme, in either language.
+#[test]
+fn every_view_at_every_width() {
+    let Some(page) = browser() else { return };
+    let worker = Worker::start("memory:", &["--document-url", "https://wiki.example/page/{id}"]);
+    post_news(&worker);
+    let text = news_text("zh-raingarden-edited").replacen('。', " 2026。", 1);
+    for (scheme, language) in [("light", "en"), ("dark", "zh-CN")] {
+        page.prefer(scheme);
+        page.speak(language);
+        for width in [375, 768, 1280] {
+            page.resize(width, 900);
+            let checked = |view: &str| {
+                let place = format!("{view}, {scheme}, {width} px");
+                page.is_readable(&place);
+                page.fits(&place);
+                page.is_named(&place);
+                page.draw(&format!("{view}-{scheme}-{width}"));
+            };
+            page.open("about:blank");
+            page.open(worker.base());
+            page.wait_for(".examples a");
+            checked("beginning");
+            find(&page, &text);
+            page.wait_for(".matches");
+            explained(&page);
+            page.click(".why > summary");
+            page.click(".next");
+            checked("hit");
+            page.click(".actions a:not(.place)");
+            page.wait_for(".document .texts");
+            page.click(".document .remove");
+            checked("document");
+            page.click("#tab-index");
+            page.wait_for("#index-answer dl");
+            page.click(".how > summary");
+            checked("figures");
+        }
+    }
+    assert_eq!(page.console(&[]), [""; 0]);
+}
+
 /// An index that keeps every document has many near one text: the page shows a few, and details
 /// only of opened ones.
 #[test]

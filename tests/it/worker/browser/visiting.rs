@@ -24,7 +24,8 @@ fn it_begins_with_what_is_there_and_with_examples() {
     let Some(page) = browser() else { return };
     let folder = tempfile::tempdir().unwrap();
     let lone = "Bees sleep in winter, and nobody has written about that here so far.";
-    let corpus = json_lines([("a", TEXT), ("b", &edited()), ("c", lone), ("d", "Another text, of other words.")]);
+    let corpus =
+        json_lines([("a", TEXT), ("b", &edited()), ("c", lone), ("d", "Another text, of other words.")]);
     for texts in ["zstd", "none"] {
         let store = format!("embedded:{}/{texts}", folder.path().to_str().unwrap());
         let args = ["index", "-q", "--store", &store, "--texts", texts, "--source", "wire-7", "-"];
@@ -33,11 +34,17 @@ fn it_begins_with_what_is_there_and_with_examples() {
         page.open(worker.base());
         page.wait_for(".examples a");
         let said = page.text(".start");
-        assert!(said.contains("4 documents. The last was written on ") && said.contains("Sources: wire-7."), "{said}");
+        assert!(
+            said.contains("4 documents. The last was written on ") && said.contains("Sources: wire-7."),
+            "{said}"
+        );
         assert_eq!(page.count(".examples a"), 3);
         // Those with others near come first.
         let first = page.text(".examples li");
-        assert!(first.contains("1 near") && first.contains(if texts == "zstd" { "Tuesday" } else { "b" }), "{first}");
+        assert!(
+            first.contains("1 near") && first.contains(if texts == "zstd" { "Tuesday" } else { "b" }),
+            "{first}"
+        );
         page.draw(&format!("beginning-{texts}"));
         page.click(".examples a");
         if texts == "zstd" {
@@ -113,9 +120,10 @@ fn a_file_is_dropped_onto_the_box() {
     page.drop_file("#find-text", "ferry.txt", edited().as_bytes());
     titled(&page, "1 document with 80 % or more in common");
     assert_eq!(page.script("return document.querySelector('#find-text').value"), edited());
-    for (name, bytes, title) in
-        [("a.bin", &b"\xff\xfe\x00"[..], "This is no text"), ("long.txt", &[b'a'; 2001], "The text is too long")]
-    {
+    for (name, bytes, title) in [
+        ("a.bin", &b"\xff\xfe\x00"[..], "This is no text"),
+        ("long.txt", &[b'a'; 2001], "The text is too long"),
+    ] {
         page.drop_file("#find-text", name, bytes);
         titled(&page, title);
         assert!(page.text("#find-answer").contains(name), "{}", page.text("#find-answer"));
@@ -130,7 +138,11 @@ fn keys_go_through_it() {
     let Some(page) = browser() else { return };
     let folder = tempfile::tempdir().unwrap();
     let store = format!("embedded:{}", folder.path().to_str().unwrap());
-    let corpus = json_lines([("a", TEXT), ("b", &TEXT.replace("Monday", "Sunday")), ("c", &edited().replace("six", "seven"))]);
+    let corpus = json_lines([
+        ("a", TEXT),
+        ("b", &TEXT.replace("Monday", "Sunday")),
+        ("c", &edited().replace("six", "seven").replace("nine at", "ten at")),
+    ]);
     run_with_input("indexer", ["index", "-q", "--store", &store, "-"], corpus.as_bytes()).expect(0);
     let worker = Worker::start(&store, &[]);
     page.open(worker.base());
@@ -138,11 +150,17 @@ fn keys_go_through_it() {
     page.press(&["/"]);
     assert_eq!(page.script("return document.activeElement.id"), "find-text");
     page.press(&["/"]);
-    assert_eq!(page.script("return document.querySelector('#find-text').value"), "/", "a letter where one writes");
+    assert_eq!(
+        page.script("return document.querySelector('#find-text').value"),
+        "/",
+        "a letter where one writes"
+    );
     find(&page, &edited());
     titled(&page, "3 documents");
     explained(&page);
-    let at = || page.script("return [...document.querySelectorAll('.matches > li summary')].indexOf(document.activeElement)");
+    let at = || {
+        page.script("return [...document.querySelectorAll('.matches > li > details > summary')].indexOf(document.activeElement)")
+    };
     page.script("document.querySelector('#find-text').focus()");
     for (pressed, row) in [(key::ESCAPE, 0), ("j", 1), (key::DOWN, 2), ("j", 2), ("k", 1), ("j", 2)] {
         page.press(&[pressed]);
@@ -154,11 +172,14 @@ fn keys_go_through_it() {
         .iter()
         .map(|pressed| {
             page.press(&[pressed]);
-            page.text(".steps [aria-live]")
+            page.text(".matches > li:last-child .steps [aria-live]")
         })
         .collect();
-    let n = page.text(".differences p").split(' ').next().unwrap().to_owned();
-    assert_eq!(places, [format!("1 of {n}"), format!("2 of {n}"), format!("1 of {n}"), format!("{n} of {n}")]);
+    let n = page.text(".matches > li:last-child .differences p").split(' ').next().unwrap().to_owned();
+    assert_eq!(
+        places,
+        [format!("1 of {n}"), format!("2 of {n}"), format!("1 of {n}"), format!("{n} of {n}")]
+    );
     page.press(&[key::ESCAPE]);
     page.wait("!document.querySelector('.matches > li:last-child details').open");
     assert_eq!(at(), 2);
@@ -173,9 +194,10 @@ fn it_speaks_chinese_where_the_browser_does() {
     let Some(page) = browser() else { return };
     let worker = Worker::start("memory:", &[]);
     post_news(&worker);
-    for (language, tag, button, title, tab) in
-        [("zh-CN", "zh-Hans", "查找", "个文档相同部分达", "文档"), ("en-US", "en", "Find", "document", "Documents")]
-    {
+    for (language, tag, button, title, tab) in [
+        ("zh-CN", "zh-Hans", "查找", "个文档相同部分达", "文档"),
+        ("en-US", "en", "Find", "document", "Documents"),
+    ] {
         page.speak(language);
         page.open(&format!("{}/", worker.base()));
         page.wait_for(".examples a");
@@ -189,7 +211,8 @@ fn it_speaks_chinese_where_the_browser_does() {
         page.click(".why > summary");
         page.draw(&format!("find-{tag}"));
         let said = page.text("main");
-        let is_english = ["In common", "Differences", "Heaviest terms", "Found by"].map(|word| said.contains(word));
+        let is_english =
+            ["In common", "Differences", "Heaviest terms", "Found by"].map(|word| said.contains(word));
         assert_eq!(is_english, [tag == "en"; 4], "{said}");
         page.click("#tab-index");
         page.wait_for("#index-answer dl");

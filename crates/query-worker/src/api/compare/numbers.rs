@@ -25,7 +25,9 @@ pub(super) fn differing(a: &str, b: &str) -> Vec<OtherNumbers> {
     let [of_a, of_b] = [&a, &b].map(|of| of.iter().map(String::as_str).collect::<Vec<_>>());
     let diff = TextDiff::configure().timeout(SEARCH_MAX).diff_slices(&of_a, &of_b);
     let differing = diff.ops().iter().filter(|op| !matches!(op, DiffOp::Equal { .. }));
-    differing.map(|op| OtherNumbers { a: a[op.old_range()].to_vec(), b: b[op.new_range()].to_vec() }).collect()
+    differing
+        .map(|op| OtherNumbers { a: a[op.old_range()].to_vec(), b: b[op.new_range()].to_vec() })
+        .collect()
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ function about(search, stored, kept) {
     el("span", {}, `${t("inIndexSince")}: `, time(stored.inserted_at)));
   const link = linkTo(info, id);
   const away = el("p", {}, link ? [t("textIsThere"), link] : t("textIsNowhere"));
-  return el("article", { class: "document" }, el("h2", {}, name(id, "id")), facts, actions(search, id, { isShown: true }),
+  return el("article", { class: "document" }, el("h2", {}, name(id, "id")), facts, actions(search, id, { link: kept !== null, walk: false }),
     kept === null ? away : [el("h3", {}, t("itsText")), foldedText(kept.text, t("itsText"))]);
 }
 

@@ -145,6 +145,14 @@ function ways(foundBy) {
   });
 }
 
+/** The same in brief. */
+function briefly(foundBy) {
+  if (foundBy.length === 0) return t("briefNone");
+  const brief = foundBy.map(({ filed, shared, of }) =>
+    (filed === "whole" ? t("whole") : t(filed === "simhash" ? "briefTables" : "briefBands", shared.length, of)));
+  return t("foundByBriefly", brief);
+}
+
 /** By which buckets a search finds the one by the other, and what else keeps them apart. */
 function foundPart(info, compared) {
   const { found_by: foundBy, similarity, min_similarity: least, is_near: isNear } = compared;
@@ -159,7 +167,7 @@ function foundPart(info, compared) {
 /** Returns the details: what was met, the simhashes' bits, and the heaviest terms. */
 export function whyPart(info, compared, analyzed, terms, names) {
   const hasBits = info.n_tables > 0 && compared.bits.length === compared.distance;
-  const toggle = el("summary", {}, `${t("why")} `, el("span", { class: "quiet" }, ways(compared.found_by)[0] ?? t("metNowhere")));
+  const toggle = el("summary", {}, `${t("why")} `, el("span", { class: "quiet" }, briefly(compared.found_by)));
   return el("details", { class: "why" }, toggle, foundPart(info, compared),
     hasBits ? bitsPart(info, compared, analyzed, names) : null,
     hasBits && terms?.length ? termsPart(terms, names) : null);

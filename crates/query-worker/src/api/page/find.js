@@ -80,10 +80,12 @@ async function missed(search, found, within, signal) {
   const isEmpty = documents === 0;
   const title = isEmpty ? t("emptyIndex") : t("noneSuch", within);
   const below = found.nearest_below ?? [];
-  const read = t("wasRead", found.cost.n_buckets, found.cost.n_candidates);
+  const { n_buckets: buckets, n_candidates: candidates } = found.cost;
+  const read = candidates === 0 ? t("noneMet", buckets) : t("wasRead", buckets, candidates);
+  const why = [read, candidates === 0 ? null : t("noneCompared"), t("shortTexts")].filter(Boolean).join(" ");
   announce(title);
   const box = el("div", { class: "none" }, el("h2", {}, title),
-    el("p", {}, isEmpty ? t("fillIt") : below.length > 0 ? read : `${read} ${t("noneCompared")}`),
+    el("p", {}, isEmpty ? t("fillIt") : below.length > 0 ? read : why),
     found.note ? el("p", {}, found.note) : null,
     el("p", { class: "quiet small" }, t("fingerprintIs"), code(found.fingerprint)));
   return below.length > 0 ? [box, el("h2", {}, t("nearestBelow")), ...hits(search, below)] : [box];

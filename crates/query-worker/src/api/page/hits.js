@@ -78,8 +78,9 @@ async function explained(search, match, share) {
   if (match.similarity !== undefined && compared.similarity !== null) {
     share.textContent = t("inCommon", nearness(compared.similarity, compared.exact));
   }
-  const top = actions(search, match.id);
-  if (compared.differences !== null) {
+  const hasTexts = compared.differences !== null;
+  const top = actions(search, match.id, { link: hasTexts });
+  if (hasTexts) {
     return [top, inCommonPart(compared, names), differencesPart(compared.differences, names), whyPart(info, compared, null, compared.terms, names)];
   }
   const analyzed = text !== null && compared.a.n_terms !== null ? await analysis(search) : null;
@@ -97,10 +98,8 @@ function analysis(search) {
 }
 
 /** Returns links from a document, and the button that removes it where the user may. */
-export function actions({ info }, id, { isShown = false } = {}) {
-  const link = linkTo(info, id);
-  const walk = isShown ? null : viewLink({ id }, t("walk"));
-  const bar = el("p", { class: "actions" }, link, walk);
+export function actions({ info }, id, { link = true, walk = true }) {
+  const bar = el("p", { class: "actions" }, link ? linkTo(info, id) : null, walk ? viewLink({ id }, t("walk")) : null);
   if (info.scopes.includes("admin") && isInPath(id)) {
     bar.append(el("button", { type: "button", class: "plain remove", onclick: (event) => confirmed(bar, event.target, id) }, t("remove")));
   }
