@@ -127,9 +127,10 @@ enum GivenId {
 /// Describes the ids that [`id_or_integer`] takes.
 fn given_id() -> Schema {
     let text = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).max_length(Some(4096));
+    let integer = ObjectBuilder::new().schema_type(Type::Integer);
     let one_of = OneOfBuilder::new()
         .item(text.pattern(Some("^[^\\x00-\\x1f\\x7f-\\x9f]*$")))
-        .item(ObjectBuilder::new().schema_type(Type::Integer))
+        .item(integer.minimum(Some(i64::MIN as isize)).maximum(Some(u64::MAX as usize)))
         .item(ObjectBuilder::new().schema_type(Type::Null));
     Schema::OneOf(one_of.build())
 }
