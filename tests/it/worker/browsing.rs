@@ -111,6 +111,11 @@ fn the_nearest_of_what_is_not_near() {
     assert!(near["n_matches"] == 1 && near.get("nearest_below").is_none(), "{near}");
     let far = query(json!({ "text": "Bees sleep in winter, and nobody has written of that.", "below": 2 }));
     assert_eq!(far["nearest_below"], json!([]));
+    let figures = worker.get_text("/metrics");
+    assert!(
+        figures.contains("pigeonhole_query_match_similarity_count 1\n"),
+        "only of what is near: {figures}"
+    );
     is_problem(worker.post("/v1/query", &json!({ "text": TEXT, "below": 11 })), 400, "bad-request");
     let classic = Worker::start("memory:", &["--profile", "classic", "--verify", "off"]);
     assert_eq!(classic.post("/v1/query", &json!({ "text": TEXT, "below": 2 })).1["nearest_below"], json!([]));

@@ -83,6 +83,10 @@ impl Store for Measured {
 
     fn near_documents(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<NearDocuments>> {
         let found = self.pass("near", |store| store.near_documents(queries, rule, limit))?;
+        // With a bound on counts, as no query has, this is a search for what is not near.
+        if rule.counted_max.is_some() {
+            return Ok(found);
+        }
         for NearDocuments { documents, n_matches, cost } in &found {
             self.metrics.found(*cost, *n_matches, documents.iter().map(|(nearness, _)| nearness.similarity));
         }

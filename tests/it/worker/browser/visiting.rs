@@ -121,7 +121,8 @@ fn a_file_is_dropped_onto_the_box() {
     titled(&page, "1 document with 80 % or more in common");
     assert_eq!(page.script("return document.querySelector('#find-text').value"), edited());
     for (name, bytes, title) in [
-        ("a.bin", &b"\xff\xfe\x00"[..], "This is no text"),
+        ("latin.txt", &b"caf\xe9"[..], "This is no text"),
+        ("program", b"\x7fELF\0", "This is no text"),
         ("long.txt", &[b'a'; 2001], "The text is too long"),
     ] {
         page.drop_file("#find-text", name, bytes);

@@ -18,10 +18,8 @@ export function show(id) {
     const info = await index();
     const stored = isInPath(id) ? await ask("GET", pathOf(id), undefined, signal) : null;
     const below = info.min_similarity === null ? {} : { below: BELOW };
-    const [found, kept] = await Promise.all([
-      ask("POST", "v1/query", { id, limit: LIMIT, ...below }, signal),
-      stored?.has_text ? ask("GET", `${pathOf(id)}/text`, undefined, signal) : null,
-    ]);
+    const found = await ask("POST", "v1/query", { id, limit: LIMIT, ...below }, signal);
+    const kept = stored?.has_text ? await ask("GET", `${pathOf(id)}/text`, undefined, signal) : null;
     const search = { info, text: null, id, fingerprint: found.fingerprint, names: [t("thisDocument"), t("theOtherDocument")], analyzed: null };
     return [about(search, stored, kept), ...near(search, found)];
   });

@@ -80,7 +80,8 @@ export async function show() {
   const wasOpen = answer.querySelector(".how")?.open ?? false;
   answer.setAttribute("aria-busy", "true");
   try {
-    const [info, latest] = await Promise.all([index(true), ask("GET", "v1/documents?limit=1")]);
+    const info = await index(true);
+    const latest = await ask("GET", "v1/documents?limit=1");
     byId("index-asked").textContent = t("asOf", timeOfDay());
     const how = details(info);
     how.open = wasOpen;

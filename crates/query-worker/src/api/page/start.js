@@ -15,7 +15,9 @@ const BEGINNING_SHOWN = 160;
 
 export function show() {
   return answering("", async (signal) => {
-    const [info, listed] = await Promise.all([index(true), ask("GET", `v1/documents?limit=${LOOKED_AT}`, undefined, signal)]);
+    // One after another: a key may have a bound on requests under way.
+    const info = await index(true);
+    const listed = await ask("GET", `v1/documents?limit=${LOOKED_AT}`, undefined, signal);
     const isEmpty = info.n_documents === 0 || listed.documents.length === 0;
     if (isEmpty) return [el("div", { class: "none" }, el("h2", {}, t("emptyIndex")), el("p", {}, t("fillIt")))];
     const examples = await chosen(listed.documents, signal);
