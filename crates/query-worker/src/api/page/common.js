@@ -17,11 +17,11 @@ export function contained({ a, b }, [nameA, nameB]) {
 /** Returns a note on differing numbers, which shared runs do not show: 1000 has those of 10000. */
 export function numbersNote({ numbers_differ: differ, numbers }) {
   if (!differ) return null;
-  if (!numbers?.length) return el("p", { class: "note" }, `${t("numbersDiffer")}.`);
+  if (!numbers?.length) return el("p", { class: "note" }, `${t("numbersDiffer")}${t("stop")}`.trim());
   const places = numbers.slice(0, NUMBERS_SHOWN).map(({ a, b }) => el("li", {},
     el("del", {}, a.join(", ") || t("nothing")), " → ", el("ins", {}, b.join(", ") || t("nothing"))));
   const left = numbers.length - places.length;
-  return el("div", { class: "note" }, `${t("numbersDiffer")}: `,
+  return el("div", { class: "note" }, t("numbersDiffer"), t("colon"),
     el("ul", { class: "numbers" }, places, left > 0 ? el("li", {}, t("more", left)) : null));
 }
 
@@ -31,5 +31,5 @@ export function inCommonPart(compared, names) {
   return el("section", { class: "common" }, el("h3", {}, t("common")),
     el("p", {}, el("strong", {}, nearness(compared.similarity, compared.exact)), t("ofEither"), contained(compared, names)),
     numbersNote(compared),
-    el("p", { class: "quiet small" }, `${t(compared.exact ? "counted" : "estimated")}: ${t("runs")}`));
+    el("p", { class: "quiet small" }, t(compared.exact ? "counted" : "estimated"), t("colon"), t("runs")));
 }

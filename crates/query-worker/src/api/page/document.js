@@ -28,8 +28,8 @@ export function show(id) {
 function about(search, stored, kept) {
   const { info, id } = search;
   const facts = stored === null ? null : el("p", { class: "quiet facts" },
-    stored.source === null ? null : el("span", {}, `${t("source")}: `, name(stored.source, "source")),
-    el("span", {}, `${t("inIndexSince")}: `, time(stored.inserted_at)));
+    stored.source === null ? null : el("span", {}, t("source"), t("colon"), name(stored.source, "source")),
+    el("span", {}, t("inIndexSince"), t("colon"), time(stored.inserted_at)));
   const link = linkTo(info, id);
   const away = el("p", {}, link ? [t("textIsThere"), link] : t("textIsNowhere"));
   return el("article", { class: "document" }, el("h2", {}, name(id, "id")), facts, actions(search, id, { link: kept !== null, walk: false }),

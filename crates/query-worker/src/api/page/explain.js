@@ -95,7 +95,7 @@ function bitsPart(info, compared, analyzed, [nameA, nameB]) {
   const met = meetings(info.tables, bits);
   const where = t("tablesAgree", met, info.tables.length, info.scheme);
   const part = el("section", { class: "bits" }, el("h3", {}, t("bitsHead")),
-    el("p", {}, `${distanceWords(bits.length)}. ${where}`), digits(info, compared.a.fingerprint, compared.b.fingerprint, bits),
+    el("p", {}, distanceWords(bits.length), t("stop"), where), digits(info, compared.a.fingerprint, compared.b.fingerprint, bits),
     el("p", { class: "quiet small" }, t("above"), code(compared.a.fingerprint), t("aboveBelow", nameA), t("below"), code(compared.b.fingerprint), t("aboveBelow", nameB)));
   if (bits.length === 0) return part;
   const heads = analyzed ? [t("termsFor"), t("termsAgainst")] : compared.terms ? [t("turnTo", nameB), t("holdAt", nameA)] : [];

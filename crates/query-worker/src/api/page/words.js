@@ -59,6 +59,9 @@ const WORDS = {
   bits: [(n) => some(n, "bit"), (n) => `${number(n)} 位`],
   documents: [(n) => some(n, "document"), (n) => `${number(n)} 个文档`],
 
+  stop: [". ", "。"],
+  colon: [": ", "："],
+
   // Troubles
   notTheWorker: ["The answer is not the worker's", "回答不是此服务给出的"],
   notTheWorkerDetail: [(status) => `Something between this page and the worker answered with status ${status}.`, (status) => `在本页与服务之间，有别的程序以状态 ${status} 作答。`],
