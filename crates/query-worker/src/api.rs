@@ -12,6 +12,7 @@ mod compare;
 mod description;
 mod documents;
 mod guard;
+mod list;
 mod page;
 mod query;
 mod text;
@@ -80,7 +81,7 @@ fn documented() -> OpenApiRouter<Arc<Worker>> {
     OpenApiRouter::with_openapi(description::begun())
         .routes(routes!(query::query))
         .routes(routes!(query::query_batch))
-        .routes(routes!(documents::insert_if_new))
+        .routes(routes!(documents::insert_if_new, list::list))
         .routes(routes!(documents::insert_batch))
         .routes(routes!(documents::get, documents::remove))
         .routes(routes!(text::text))
@@ -126,9 +127,10 @@ enum GivenId {
 /// Describes the ids that [`id_or_integer`] takes.
 fn given_id() -> Schema {
     let text = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).max_length(Some(4096));
+    let integer = ObjectBuilder::new().schema_type(Type::Integer);
     let one_of = OneOfBuilder::new()
         .item(text.pattern(Some("^[^\\x00-\\x1f\\x7f-\\x9f]*$")))
-        .item(ObjectBuilder::new().schema_type(Type::Integer))
+        .item(integer.minimum(Some(i64::MIN as isize)).maximum(Some(u64::MAX as usize)))
         .item(ObjectBuilder::new().schema_type(Type::Null));
     Schema::OneOf(one_of.build())
 }

@@ -116,6 +116,20 @@ pub struct Config {
         help_heading = "Service"
     )]
     pub allowed_host: Vec<String>,
+    /// Where people find a document: an address with {id} in place of its id, as in
+    /// 'https://wiki.example/page/{id}'. The page at / makes links of it; ids that are addresses
+    /// themselves need none
+    ///
+    /// The id is percent-encoded. The worker asks nothing of that address; a browser opens it, also
+    /// where the index keeps no texts.
+    #[arg(
+        long,
+        value_name = "URL",
+        value_parser = document_url,
+        env = "PIGEONHOLE_DOCUMENT_URL",
+        help_heading = "Service"
+    )]
+    pub document_url: Option<String>,
     /// Time that a request waits for a store that has gone away to come back, or for its turn to
     /// write, before it is answered 503
     #[arg(
@@ -163,6 +177,28 @@ fn host_name(text: &str) -> Result<String, String> {
         let name =
             "give a host's whole name and nothing else, as in worker.example: no http://, port, or wildcard";
         return Err(format!("{name}; what is not ASCII as its xn-- form"));
+    }
+    Ok(text.to_owned())
+}
+
+/// Checks an address of documents: of a web server, with a place for the id.
+fn document_url(text: &str) -> Result<String, String> {
+    let example = "as in 'https://wiki.example/page/{id}'";
+    let rest = ["https://", "http://"].into_iter().find_map(|scheme| text.strip_prefix(scheme));
+    let Some(rest) = rest else {
+        return Err(format!("give an address that begins with https:// or http://, {example}"));
+    };
+    let (host, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    if host.is_empty() || host.contains(['{', '}', '@', '\\']) {
+        return Err(format!("give the server's name between // and the next /, {example}"));
+    }
+    if !path.contains("{id}") {
+        return Err(format!(
+            "write {{id}} after the server's name, where the id of a document goes, {example}"
+        ));
+    }
+    if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err(format!("an address has no spaces: write %20, {example}"));
     }
     Ok(text.to_owned())
 }

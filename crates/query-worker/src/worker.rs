@@ -111,6 +111,8 @@ pub struct Worker {
     admission: Admission,
     recent_texts: RecentTexts,
     limits: Limits,
+    /// Where people find a document, with `{id}` in place of its id.
+    document_url: Option<String>,
     stage: watch::Sender<Stage>,
     metrics: Arc<Metrics>,
     outdated: Arc<Outdated>,
@@ -143,7 +145,9 @@ impl Worker {
         })?;
         // The first query becomes as fast as later ones.
         engine.index().prepare().with_context(|| format!("failed to read index `{uri}`"))?;
-        Ok(Self { metrics, ..Self::over_within(engine, &place, limits, memory, config.store_wait()) })
+        let document_url = config.document_url.clone();
+        let over = Self::over_within(engine, &place, limits, memory, config.store_wait());
+        Ok(Self { metrics, document_url, ..over })
     }
 
     /// Returns the configured index, before it is opened or created.
@@ -186,6 +190,7 @@ impl Worker {
             admission: Admission::new(&limits, memory),
             recent_texts: RecentTexts::new(limits.recent_texts_bytes_max),
             limits,
+            document_url: None,
             stage: watch::Sender::new(Stage::Serving),
             metrics: Arc::new(Metrics::new()),
             outdated: Arc::default(),
@@ -220,6 +225,12 @@ impl Worker {
     #[must_use]
     pub fn store(&self) -> &str {
         &self.store
+    }
+
+    /// Returns the address of documents for people, with `{id}` in place of the id.
+    #[must_use]
+    pub fn document_url(&self) -> Option<&str> {
+        self.document_url.as_deref()
     }
 
     /// Returns the limits in force. `connections_max` may be lower than configured.

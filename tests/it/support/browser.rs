@@ -70,6 +70,21 @@ const TOO_PALE: &str = "
     });
     return [texts.length, pale];";
 
+/// A script: finds what has no name for a screen reader, ids that come twice, headings out of
+/// order, and texts that scroll and cannot have the focus.
+const NAMELESS: &str = "
+    const seen = (selector) => [...document.querySelectorAll(selector)].filter((element) => element.checkVisibility());
+    const said = (element) => `${element.tagName}#${element.id}.${element.className}`;
+    const isNamed = (element) => element.ariaLabel || element.labels?.length > 0 || element.textContent.trim();
+    const nameless = seen('input, textarea, select, button, a, [role=region], [role=tablist]').filter((element) => !isNamed(element)
+        || (element.matches('input, textarea, select') && !element.ariaLabel && !element.labels.length));
+    const ids = [...document.querySelectorAll('[id]')].map((element) => element.id);
+    const twice = ids.filter((id, n) => ids.indexOf(id) !== n);
+    const levels = seen('h1, h2, h3, h4').map((element) => Number(element.tagName[1]));
+    const jumps = levels.filter((level, n) => level > (levels[n - 1] ?? 0) + 1).map((level) => `h${level} comes too early`);
+    const fixed = seen('div').filter((element) => getComputedStyle(element).overflowY === 'auto' && element.tabIndex < 0);
+    return [...nameless.map(said), ...twice, ...jumps, ...fixed.map(said)];";
+
 /// A browser with one window; closed when dropped.
 pub(crate) struct Browser {
     session: String,
@@ -87,6 +102,8 @@ pub(crate) mod key {
     pub(crate) const CONTROL: &str = "\u{e009}";
     pub(crate) const RIGHT: &str = "\u{e014}";
     pub(crate) const END: &str = "\u{e010}";
+    pub(crate) const DOWN: &str = "\u{e015}";
+    pub(crate) const ESCAPE: &str = "\u{e00c}";
 }
 
 /// Starts a browser; `None` unless the suite is selected.
@@ -176,6 +193,36 @@ impl Browser {
     pub(crate) fn prefer(&self, scheme: &str) {
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.chromium("Emulation.setEmulatedMedia", &features);
+    }
+
+    /// Sets the language that pages are told; pages opened later know it.
+    pub(crate) fn speak(&self, language: &str) {
+        let agent = self.script("return navigator.userAgent");
+        let params = json!({ "userAgent": agent, "acceptLanguage": language });
+        self.chromium("Emulation.setUserAgentOverride", &params);
+    }
+
+    /// Drops a file onto an element, as from a folder.
+    pub(crate) fn drop_file(&self, selector: &str, name: &str, bytes: &[u8]) {
+        let script = "const [selector, name, bytes] = arguments; const dataTransfer = new DataTransfer(); \
+                      dataTransfer.items.add(new File([new Uint8Array(bytes)], name)); \
+                      const target = document.querySelector(selector); \
+                      const told = (type) => target.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true })); \
+                      const isTaken = !told('dragover'); told('drop'); return isTaken;";
+        let taken = self.send("execute/sync", &json!({ "script": script, "args": [selector, name, bytes] }));
+        assert_eq!(taken, true, "the element takes files");
+    }
+
+    pub(crate) fn go_back(&self) {
+        self.send("back", &json!({}));
+    }
+
+    pub(crate) fn go_forward(&self) {
+        self.send("forward", &json!({}));
+    }
+
+    pub(crate) fn reload(&self) {
+        self.send("refresh", &json!({}));
     }
 
     pub(crate) fn open(&self, url: &str) {
@@ -276,6 +323,12 @@ impl Browser {
         let measured = self.script(TOO_PALE);
         assert!(measured[0].as_u64().unwrap() > 10, "{place}: {measured}");
         assert_eq!(measured[1], json!([]), "{place}");
+    }
+
+    /// Checks that all on the page has a name and its place for screen readers and keyboards.
+    #[track_caller]
+    pub(crate) fn is_named(&self, place: &str) {
+        assert_eq!(self.script(NAMELESS), json!([]), "{place}");
     }
 
     /// Checks that the page is not wider than the window.

@@ -31,6 +31,9 @@ pub enum Scope {
 }
 
 impl Scope {
+    /// All scopes.
+    pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Admin];
+
     /// Returns the name of the scope in the key file.
     #[must_use]
     pub fn name(self) -> &'static str {

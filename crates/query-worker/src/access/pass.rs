@@ -39,6 +39,11 @@ impl Pass {
         Ok(Self { keys: Arc::clone(keys), key, needs, _place: place.map(Arc::new) })
     }
 
+    /// Returns the scopes of the key.
+    pub(crate) fn scopes(&self) -> &[Scope] {
+        &self.key.scopes
+    }
+
     /// Checks whether the key is still in force with the scope.
     pub(crate) fn check(&self) -> Result<(), Problem> {
         let now = self.keys.now(&self.key).ok_or_else(Problem::unknown_key)?;

@@ -9,11 +9,12 @@ use super::keys::Scope::{self, Admin, Read, Write};
 const OPEN: Option<Scope> = None;
 
 /// The scope for each operation. A new operation needs a line here; without one it needs `admin`.
-pub(crate) static RULES: [(Method, &str, Option<Scope>); 13] = [
+pub(crate) static RULES: [(Method, &str, Option<Scope>); 14] = [
     (Method::POST, "/v1/query", Some(Read)),
     (Method::POST, "/v1/query:batch", Some(Read)),
     (Method::POST, "/v1/documents", Some(Write)),
     (Method::POST, "/v1/documents:batch", Some(Write)),
+    (Method::GET, "/v1/documents", Some(Read)),
     (Method::GET, "/v1/documents/{id}", Some(Read)),
     (Method::DELETE, "/v1/documents/{id}", Some(Admin)),
     (Method::GET, "/v1/documents/{id}/text", Some(Read)),

@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
+use axum::{Extension, Json};
 use index::Retention;
 use minhash::Similarity;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::access::Pass;
+use crate::access::keys::Scope;
 use crate::metrics;
 use crate::problem::Problem;
 use crate::worker::Worker;
@@ -75,6 +77,11 @@ pub(super) struct About {
     /// `recent_texts_bytes_max`.
     n_recent_texts: usize,
     recent_texts_bytes_max: usize,
+    /// Where people find a document: `{id}` stands for its percent-encoded id. Null without
+    /// `--document-url`.
+    document_url: Option<String>,
+    /// Scopes of the key of this request; all of them where there are no keys.
+    scopes: Vec<&'static str>,
 }
 
 /// Answers while the process runs.
@@ -133,12 +140,16 @@ pub(super) async fn metrics(State(worker): State<Arc<Worker>>) -> impl IntoRespo
         (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]
-pub(super) async fn index(State(worker): State<Arc<Worker>>) -> Result<Json<About>, Problem> {
+pub(super) async fn index(
+    State(worker): State<Arc<Worker>>,
+    pass: Option<Extension<Pass>>,
+) -> Result<Json<About>, Problem> {
     let permit = worker.admit().await?;
-    worker.work(permit, about).await.map(Json)
+    let scopes = pass.map_or_else(|| Scope::ALL.to_vec(), |Extension(pass)| pass.scopes().to_vec());
+    worker.work(permit, move |worker| about(worker, &scopes)).await.map(Json)
 }
 
-fn about(worker: &Worker) -> Result<About, Problem> {
+fn about(worker: &Worker, scopes: &[Scope]) -> Result<About, Problem> {
     let metadata = worker.index().metadata();
     let masks = metadata.kind.masks();
     Ok(About {
@@ -163,5 +174,7 @@ fn about(worker: &Worker) -> Result<About, Problem> {
         batch_lines_max: worker.limits().batch_lines_max,
         n_recent_texts: worker.recent_texts().size().0,
         recent_texts_bytes_max: worker.recent_texts().bytes_max(),
+        document_url: worker.document_url().map(str::to_owned),
+        scopes: scopes.iter().map(|scope| scope.name()).collect(),
     })
 }

@@ -1,6 +1,8 @@
 //! `POST /v1/compare`: the similarity of two texts or documents, their distance, and the reasons.
 
 mod differences;
+mod found_by;
+mod numbers;
 
 use std::sync::Arc;
 
@@ -8,14 +10,16 @@ use axum::Json as Answer;
 use axum::extract::State;
 use engine::in_common;
 use features::{Analysis, Comparison, Push};
-use index::Features;
+use index::{Features, StoredDocument};
 use minhash::Similarity;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use self::differences::{Stretch, stretches};
-use super::documents::differing_bits;
-use super::{Json, document_id, given_id, id_or_integer, whole};
+use self::found_by::{FoundBy, found_by};
+use self::numbers::OtherNumbers;
+use super::documents::{differing_bits, stored};
+use super::{Json, document_id, given_id, id_or_integer, text, whole};
 use crate::problem::Problem;
 use crate::worker::{Caller, Worker, explained_bytes};
 
@@ -38,8 +42,8 @@ pub(super) struct Pair {
     differences: bool,
 }
 
-/// A side: either `text` or `id`. Only the fingerprint and the signature of a stored document are
-/// known, not its terms and numbers.
+/// A side: either `text` or `id`. Of a stored document whose text neither the index nor this worker
+/// has, only the fingerprint and the signature are known, not its terms and numbers.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Side {
@@ -63,9 +67,11 @@ pub(super) struct Compared {
     exact: bool,
     /// Bound of the index; null if the index does not verify.
     min_similarity: Option<f64>,
-    /// True if the two have other numbers, or the same in another order; null unless both sides are
-    /// texts.
+    /// True if the two have other numbers, or the same in another order; null unless both texts are
+    /// at hand.
     numbers_differ: Option<bool>,
+    /// The places at which the numbers differ, in their order; null unless both texts are at hand.
+    numbers: Option<Vec<OtherNumbers>>,
     distance: u32,
     /// Bound of the index.
     max_distance: u32,
@@ -73,12 +79,16 @@ pub(super) struct Compared {
     /// similarity suffices. An index that keeps texts counts the similarity; others estimate it,
     /// within some hundredths.
     is_near: bool,
+    /// Buckets that both share, by which a search for the one meets the other; empty if none does.
+    found_by: Vec<FoundBy>,
     /// Bits in which the fingerprints differ, the most significant (63) first; empty if only one of
     /// the sides has a simhash.
     bits: Vec<Bit>,
-    /// The heaviest terms; null unless both sides are texts that the index compares by simhashes.
+    /// The heaviest terms; null unless both texts are at hand and the index compares them by
+    /// simhashes.
     terms: Option<Vec<ComparedTerm>>,
-    /// Both texts in stretches, if asked for and both sides are texts.
+    /// Both texts in stretches, if asked for and both are at hand. The text of a document is not
+    /// with `--recent-texts-bytes-max 0`.
     differences: Option<Vec<Stretch>>,
 }
 
@@ -88,7 +98,7 @@ pub(super) struct ComparedSide {
     /// Null for a text.
     id: Option<String>,
     fingerprint: String,
-    /// Number of terms that decide its fingerprint; null for a document.
+    /// Number of terms that decide its fingerprint; null unless its text is at hand.
     n_terms: Option<usize>,
     /// Share of this side that the other contains, from 0 to 1, rounded as `similarity`: 1 if the
     /// other contains all of it.
@@ -101,7 +111,8 @@ pub(super) struct Bit {
     bit: u32,
     /// Value of the bit in `a`; `b` has the opposite.
     value_a: u64,
-    /// Share of all weight by which `a` decided the bit, from 0 to 1; null for a document.
+    /// Share of all weight by which `a` decided the bit, from 0 to 1; null unless its text is at
+    /// hand.
     margin_a: Option<f64>,
     margin_b: Option<f64>,
 }
@@ -124,9 +135,9 @@ pub(super) struct ComparedTerm {
     post,
     path = "/v1/compare",
     tag = "explanations",
-    request_body(content = Pair, example = json!({ "a": { "text": "insert this if it is new" }, "b": { "id": "a1" } })),
+    request_body(content = Pair, example = json!({ "a": { "text": "insert this if it is new" }, "b": { "id": "a1" }, "terms": 1, "differences": true })),
     responses(
-        (status = 200, description = "What they have in common, how far apart they are, and why", body = Compared, example = json!({ "a": { "id": null, "fingerprint": "8f451e680053652b", "n_terms": 6, "share": 1.0 }, "b": { "id": "a1", "fingerprint": "8f451e680053652b", "n_terms": null, "share": 1.0 }, "similarity": 1.0, "exact": true, "min_similarity": 0.8, "numbers_differ": null, "distance": 0, "max_distance": 3, "is_near": true, "bits": [], "terms": null, "differences": null })),
+        (status = 200, description = "What they have in common, how far apart they are, and why", body = Compared, example = json!({ "a": { "id": null, "fingerprint": "8f451e680053652b", "n_terms": 6, "share": 1.0 }, "b": { "id": "a1", "fingerprint": "8f451e680053652b", "n_terms": 6, "share": 1.0 }, "similarity": 1.0, "exact": true, "min_similarity": 0.8, "numbers_differ": false, "numbers": [], "distance": 0, "max_distance": 3, "is_near": true, "found_by": [{ "filed": "simhash", "shared": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], "of": 10 }, { "filed": "short", "shared": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16], "of": 16 }], "bits": [], "terms": [{ "term": "it", "weight_a": 12242, "weight_b": 12242, "towards_b": [], "towards_a": [] }], "differences": [{ "side": "both", "text": "insert this if it is new" }] })),
         (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]
@@ -157,7 +168,12 @@ pub(super) async fn compare(
 /// A side as given, or as the index has it.
 enum Looked {
     Text(String),
-    Stored { id: String, features: Features },
+    Stored {
+        id: String,
+        features: Features,
+        /// The text that the worker may give out.
+        shown: Option<String>,
+    },
 }
 
 impl Looked {
@@ -165,13 +181,9 @@ impl Looked {
         match side {
             Side { text: Some(text), id: None } => worker.check_text(&text).map(|()| Self::Text(text)),
             Side { text: None, id: Some(id) } => {
-                let stored = worker.index().get(&[document_id(id.clone())?])?.pop().flatten();
-                let stored = stored.ok_or_else(Problem::no_such_document)?;
-                let mut features = stored.document.sketch.features().clone();
-                if worker.index().rule().counter.is_some() {
-                    features.text = worker.index().texts(&[stored.document.id])?.pop().flatten();
-                }
-                Ok(Self::Stored { id, features })
+                let stored = stored(worker, document_id(id.clone())?)?;
+                let shown = text::at_hand(worker, &stored)?;
+                Ok(Self::Stored { id, features: counted(worker, stored)?, shown })
             }
             _ => Err(Problem::bad_request("give either \"text\" or \"id\" for each of \"a\" and \"b\"")),
         }
@@ -180,7 +192,7 @@ impl Looked {
     fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
-            Self::Stored { features, .. } => features.text.as_deref(),
+            Self::Stored { features, shown, .. } => shown.as_deref().or(features.text.as_deref()),
         }
     }
 
@@ -188,40 +200,55 @@ impl Looked {
     fn n_bytes_read(&self) -> usize {
         match self {
             Self::Text(_) => 0,
-            Self::Stored { .. } => self.text().map_or(0, str::len),
+            Self::Stored { features, shown, .. } => {
+                features.text.as_deref().map_or(0, str::len) + shown.as_deref().map_or(0, str::len)
+            }
         }
     }
+}
+
+/// Returns the features of a document, with its text where the index counts similarities.
+pub(super) fn counted(worker: &Worker, stored: StoredDocument) -> Result<Features, Problem> {
+    let mut features = stored.document.sketch.features().clone();
+    if worker.index().rule().counter.is_some() {
+        features.text = worker.index().texts(&[stored.document.id])?.pop().flatten();
+    }
+    Ok(features)
 }
 
 /// A side with its features.
 struct Known {
     id: Option<String>,
-    /// The text, if one was given.
-    given: Option<String>,
+    /// The text, if one was given or may be given out.
+    shown: Option<String>,
     features: Features,
-    /// Analysis of a given text whose simhash is compared.
+    /// Analysis of that text, whose simhash is compared.
     analysis: Option<Analysis>,
 }
 
 impl Known {
     fn new(worker: &Worker, side: Looked, caller: &Caller) -> Result<Self, Problem> {
         caller.is_there()?;
-        match side {
+        let (id, shown, features) = match side {
             Looked::Text(text) => {
                 let features = worker.features(&text).ok_or_else(Problem::no_features)?;
-                caller.is_there()?;
-                let analysis = features.simhash.map(|_| worker.fingerprinter().analyze(&text));
-                Ok(Self { id: None, given: Some(text), features, analysis })
+                (None, Some(text), features)
             }
-            Looked::Stored { id, features } => {
-                Ok(Self { id: Some(id), given: None, features, analysis: None })
-            }
-        }
+            Looked::Stored { id, features, shown } => (Some(id), shown, features),
+        };
+        caller.is_there()?;
+        let analyze = |(text, simhash): (&String, _)| {
+            let analysis = worker.fingerprinter().analyze(text);
+            // A fingerprint that another program made is not explained by the terms.
+            (analysis.fingerprint == Some(simhash)).then_some(analysis)
+        };
+        let analysis = shown.as_ref().zip(features.simhash).and_then(analyze);
+        Ok(Self { id, shown, features, analysis })
     }
 
-    /// Returns the given text, or the text that the index keeps, which is counted but not shown.
+    /// Returns the text, or the one that the index keeps, which is counted but not shown.
     fn text(&self) -> Option<&str> {
-        self.given.as_deref().or(self.features.text.as_deref())
+        self.shown.as_deref().or(self.features.text.as_deref())
     }
 
     /// Returns the share of all weight by which a bit was decided.
@@ -268,19 +295,24 @@ fn compared(
     let in_common = counted.or_else(|| in_common::by_signatures(&a.features, &b.features));
     caller.is_there()?;
     let is_near = index.rule().nearness(&sketch_a, &sketch_b).is_some();
+    let found_by = found_by(&index.rule(), &sketch_a, &sketch_b);
     caller.is_there()?;
-    let given = || a.given.as_deref().zip(b.given.as_deref());
+    let shown = || a.shown.as_deref().zip(b.shown.as_deref());
+    let numbers_differ = a.text().zip(b.text()).map(|(a, b)| in_common::numbers_differ(a, b));
+    let numbers = || shown().map(|(a, b)| numbers::differing(a, b));
     Ok(Compared {
         similarity: in_common.map(|in_common| in_common.similarity.four_decimals()),
         exact: counted.is_some(),
         min_similarity: index.min_similarity().map(Similarity::get),
-        numbers_differ: given().map(|(a, b)| in_common::numbers_differ(a, b)),
+        numbers_differ,
+        numbers: if numbers_differ == Some(true) { numbers() } else { shown().map(|_| Vec::new()) },
         distance: distance.as_bits(),
         max_distance: index.max_distance().as_bits(),
         is_near,
+        found_by,
         bits,
         terms,
-        differences: given().filter(|_| differences).map(|(a, b)| stretches(a, b)),
+        differences: shown().filter(|_| differences).map(|(a, b)| stretches(a, b)),
         a: a.into_side(in_common.map(|in_common| in_common.share_of_a)),
         b: b.into_side(in_common.map(|in_common| in_common.share_of_b)),
     })

@@ -30,13 +30,17 @@ pub(super) fn begun() -> utoipa::openapi::OpenApi {
 pub(super) fn written(description: &utoipa::openapi::OpenApi, rule: &Rule) -> Value {
     let mut description = serde_json::to_value(description).unwrap_or_default();
     let schemas = &mut description["components"]["schemas"];
-    // For fields of a struct, utoipa cannot state that exactly one of two is required. An enum
+    // For fields of a struct, utoipa cannot state that exactly one of some is required. An enum
     // could, but serde's error for a body that fits no variant does not help a client.
-    for (schema, one, other) in [("Query", "text", "fingerprint"), ("Side", "text", "id")] {
-        let only = |one: &str, other: &str| -> Value {
-            json!({ "required": [one], "properties": { one: { "type": "string" }, other: { "type": "null" } } })
+    for (schema, names) in [("Query", &["text", "fingerprint", "id"][..]), ("Side", &["text", "id"])] {
+        let only = |one: &&str| {
+            let types = names.iter().map(|name| {
+                let given = if *name == "id" { json!(["string", "integer"]) } else { json!("string") };
+                ((*name).to_owned(), json!({ "type": if name == one { given } else { json!("null") } }))
+            });
+            json!({ "required": [one], "properties": types.collect::<serde_json::Map<_, _>>() })
         };
-        schemas[schema]["oneOf"] = json!([only(one, other), only(other, one)]);
+        schemas[schema]["oneOf"] = names.iter().map(only).collect();
     }
     // A fingerprint has no signature.
     schemas["Query"]["oneOf"][1]["properties"]["min_similarity"] = json!({ "type": "null" });

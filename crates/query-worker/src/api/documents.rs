@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::query::Evidence;
-use super::{Json, PathId, batch, document_id, given_id, id_or_integer};
+use super::{Json, PathId, batch, document_id, given_id, id_or_integer, text};
 use crate::access::Pass;
 use crate::problem::Problem;
 use crate::worker::calls;
@@ -116,6 +116,15 @@ pub(super) struct Stored {
     inserted_at: String,
 }
 
+/// A document that was looked up.
+#[derive(Serialize, ToSchema)]
+pub(super) struct LookedUp {
+    #[serde(flatten)]
+    document: Stored,
+    /// True if `GET /v1/documents/{id}/text` has its text.
+    has_text: bool,
+}
+
 /// Inserts a document if the index has none near it.
 #[utoipa::path(
     post,
@@ -193,19 +202,26 @@ pub(super) async fn insert_batch(
     tag = "documents",
     params(("id" = String, Path, description = "Percent-encoded; it may hold any characters but control characters", min_length = 1, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$", example = "a1")),
     responses(
-        (status = 200, description = "It is there", body = Stored, example = json!({ "id": "a1", "fingerprint": "8f451e680053652b", "source": "wire-7", "inserted_at": "2026-01-31T18:00:00.000Z" })),
+        (status = 200, description = "It is there", body = LookedUp, example = json!({ "id": "a1", "fingerprint": "8f451e680053652b", "source": "wire-7", "inserted_at": "2026-01-31T18:00:00.000Z", "has_text": true })),
         (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]
 pub(super) async fn get(
     State(worker): State<Arc<Worker>>,
     PathId(id): PathId,
-) -> Result<Answer<Stored>, Problem> {
+) -> Result<Answer<LookedUp>, Problem> {
     let permit = worker.admit().await?;
-    let find =
-        |worker: &Worker| worker.index().get(&[id])?.pop().flatten().ok_or_else(Problem::no_such_document);
-    let stored = worker.work(permit, find).await?;
-    Ok(Answer(stored.into()))
+    let find = move |worker: &Worker| {
+        let stored = stored(worker, id)?;
+        let has_text = text::at_hand(worker, &stored)?.is_some();
+        Ok(LookedUp { document: stored.into(), has_text })
+    };
+    worker.work(permit, find).await.map(Answer)
+}
+
+/// Returns the document of an id.
+pub(super) fn stored(worker: &Worker, id: DocumentId) -> Result<StoredDocument, Problem> {
+    worker.index().get(&[id])?.pop().flatten().ok_or_else(Problem::no_such_document)
 }
 
 impl From<StoredDocument> for Stored {

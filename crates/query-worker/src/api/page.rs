@@ -28,18 +28,28 @@ const JS: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
 /// Path, content type and content of each file of the page.
-const FILES: [(&str, &str, &str); 11] = [
+const FILES: [(&str, &str, &str); 21] = [
     ("/", HTML, include_str!("page/page.html")),
     ("/page.css", CSS, include_str!("page/page.css")),
     ("/page.svg", SVG, include_str!("page/page.svg")),
     ("/page.js", JS, include_str!("page/page.js")),
+    ("/page/address.js", JS, include_str!("page/address.js")),
+    ("/page/answer.js", JS, include_str!("page/answer.js")),
     ("/page/api.js", JS, include_str!("page/api.js")),
     ("/page/common.js", JS, include_str!("page/common.js")),
+    ("/page/compare.js", JS, include_str!("page/compare.js")),
+    ("/page/differences.js", JS, include_str!("page/differences.js")),
+    ("/page/document.js", JS, include_str!("page/document.js")),
     ("/page/dom.js", JS, include_str!("page/dom.js")),
     ("/page/explain.js", JS, include_str!("page/explain.js")),
-    ("/page/find.js", JS, include_str!("page/find.js")),
-    ("/page/compare.js", JS, include_str!("page/compare.js")),
     ("/page/figures.js", JS, include_str!("page/figures.js")),
+    ("/page/file.js", JS, include_str!("page/file.js")),
+    ("/page/find.js", JS, include_str!("page/find.js")),
+    ("/page/hits.js", JS, include_str!("page/hits.js")),
+    ("/page/keys.js", JS, include_str!("page/keys.js")),
+    ("/page/links.js", JS, include_str!("page/links.js")),
+    ("/page/start.js", JS, include_str!("page/start.js")),
+    ("/page/words.js", JS, include_str!("page/words.js")),
 ];
 
 pub(super) fn paths() -> impl Iterator<Item = &'static str> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json as Answer;
 use axum::extract::State;
-use index::{DocumentId, TextKeeping};
+use index::{DocumentId, StoredDocument, TextKeeping};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -48,16 +48,24 @@ pub(super) async fn text(
             texts.forget(&id);
             return Err(Problem::no_such_document());
         };
-        let features = stored.document.sketch.features();
-        let gives_texts = texts.bytes_max() > 0;
-        let text = match texts.get(&id, features) {
-            None if gives_texts => kept(worker, &id)?,
-            text => text,
-        };
-        let text = text.ok_or_else(|| Problem::no_text(keeps_texts(worker), gives_texts))?;
-        Ok(DocumentText { id: id.to_string(), fingerprint: features.fingerprint().to_string(), text })
+        let text = at_hand(worker, &stored)?;
+        let text = text.ok_or_else(|| Problem::no_text(keeps_texts(worker), texts.bytes_max() > 0))?;
+        let fingerprint = stored.document.sketch.fingerprint().to_string();
+        Ok(DocumentText { id: id.to_string(), fingerprint, text })
     };
     worker.work(permit, find).await.map(Answer)
+}
+
+/// The text of a document that this worker may give out, if the index or the worker has it.
+pub(super) fn at_hand(worker: &Worker, stored: &StoredDocument) -> Result<Option<String>, Problem> {
+    let (texts, document) = (worker.recent_texts(), &stored.document);
+    if texts.bytes_max() == 0 {
+        return Ok(None);
+    }
+    match texts.get(&document.id, document.sketch.features()) {
+        None => kept(worker, &document.id),
+        text => Ok(text),
+    }
 }
 
 /// The text that the index keeps of a document.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use index::{
     Cursor, Document, DocumentId, Examined, Insertion, Metadata, NearDocuments, Neighbours, Page, Result,
-    Rule, Selection, Sketch, Status, Store, StoredDocument, Text,
+    Rule, Selection, Sketch, Status, Store, StoredDocument, Text, WriteMark,
 };
 
 use crate::metrics::Metrics;
@@ -83,6 +83,10 @@ impl Store for Measured {
 
     fn near_documents(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<NearDocuments>> {
         let found = self.pass("near", |store| store.near_documents(queries, rule, limit))?;
+        // With a bound on counts, as no query has, this is a search for what is not near.
+        if rule.counted_max.is_some() {
+            return Ok(found);
+        }
         for NearDocuments { documents, n_matches, cost } in &found {
             self.metrics.found(*cost, *n_matches, documents.iter().map(|(nearness, _)| nearness.similarity));
         }
@@ -95,6 +99,10 @@ impl Store for Measured {
 
     fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
         self.pass("examine", |store| store.examine(mends, report))
+    }
+
+    fn last_write(&self) -> Result<Option<WriteMark>> {
+        self.pass("last_write", |store| store.last_write())
     }
 
     fn status(&self) -> Result<Status> {

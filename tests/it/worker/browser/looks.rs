@@ -82,6 +82,48 @@ fn a_narrow_window() {
     assert_eq!(page.console(&[]), [""; 0]);
 }
 
+/// Nothing is cut, pale or nameless at any width, in either scheme, in either language.
+#[test]
+fn every_view_at_every_width() {
+    let Some(page) = browser() else { return };
+    let worker = Worker::start("memory:", &["--document-url", "https://wiki.example/page/{id}"]);
+    post_news(&worker);
+    let text = news_text("zh-raingarden-edited").replacen('。', " 2026。", 1);
+    for (scheme, language) in [("light", "en"), ("dark", "zh-CN")] {
+        page.prefer(scheme);
+        page.speak(language);
+        for width in [375, 768, 1280] {
+            page.resize(width, 900);
+            let checked = |view: &str| {
+                let place = format!("{view}, {scheme}, {width} px");
+                page.is_readable(&place);
+                page.fits(&place);
+                page.is_named(&place);
+                page.draw(&format!("{view}-{scheme}-{width}"));
+            };
+            page.open("about:blank");
+            page.open(worker.base());
+            page.wait_for(".examples a");
+            checked("beginning");
+            find(&page, &text);
+            page.wait_for(".matches");
+            explained(&page);
+            page.click(".why > summary");
+            page.click(".next");
+            checked("hit");
+            page.click(".actions a:not(.place)");
+            page.wait_for(".document .texts");
+            page.click(".document .remove");
+            checked("document");
+            page.click("#tab-index");
+            page.wait_for("#index-answer dl");
+            page.click(".how > summary");
+            checked("figures");
+        }
+    }
+    assert_eq!(page.console(&[]), [""; 0]);
+}
+
 /// An index that keeps every document has many near one text: the page shows a few, and details
 /// only of opened ones.
 #[test]
@@ -105,7 +147,7 @@ fn a_hundred_matches() {
     assert_eq!(page.text("#find-answer h2"), "100 documents with 80 % or more in common");
     assert_eq!((page.count(".matches > li"), page.count(".matches details[open]")), (20, 1));
     let shares = page.texts(".nearness");
-    assert!(shares.is_sorted_by(|a, b| a == b || a == "100 % in common"), "{shares:?}");
+    assert!(shares.is_sorted_by(|a, b| a == b || a == "about 100 % in common"), "{shares:?}");
     page.draw("a-hundred-matches");
     for n in [40, 60, 80, 100] {
         page.click("#find-answer > button");
@@ -115,13 +157,12 @@ fn a_hundred_matches() {
         assert_eq!(focused, n - 20, "the keyboard goes on with the first of the new ones");
     }
     page.wait("!document.querySelector('#find-answer > button').checkVisibility()");
-    let asked =
-        "return performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/text')).length";
+    let asked = "return performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/compare')).length";
     assert_eq!(page.script(asked), 1, "only of what was opened");
     page.click(".matches > li:last-child summary");
     page.wait_for(".matches > li:last-child .paste");
     assert_eq!(page.script(asked), 2);
-    assert_eq!(page.console(&[404]), [""; 0]);
+    assert_eq!(page.console(&[]), [""; 0]);
 }
 
 /// Two texts of 100 KB that share only words are marked while the page stays responsive.

@@ -1,6 +1,7 @@
 // Client of the worker's API: requests, their key, and failures in words.
 
-import { byId, bytes, el, utf8Length } from "./dom.js";
+import { byId, code, el, utf8Length } from "./dom.js";
+import { bytes, problemTitle, t } from "./words.js";
 
 const KEY = "pigeonhole.key";
 
@@ -29,9 +30,9 @@ const sentence = (text) => {
 function troubleOf(status, problem) {
   const kind = String(problem?.type ?? "").replace(/^urn:pigeonhole:problem:/, "");
   const id = String(problem?.instance ?? "").replace(/^urn:pigeonhole:request:/, "");
-  if (!kind) return new Trouble("The answer is not the worker's", `Something between this page and the worker answered with status ${status}.`, { again: true });
+  if (!kind) return new Trouble(t("notTheWorker"), t("notTheWorkerDetail", status), { again: true });
   const detail = [sentence(String(problem.detail)), ADVICE[kind]].filter(Boolean).join(" ");
-  return new Trouble(String(problem.title), detail, { kind, id, again: status === 429 || status >= 500 });
+  return new Trouble(problemTitle(kind, String(problem.title)), detail, { kind, id, again: status === 429 || status >= 500 });
 }
 
 const stored = () => sessionStorage.getItem(KEY);
@@ -65,7 +66,7 @@ function askForKey(problem) {
       const key = input.value.trim();
       // A header carries no other characters.
       if (/^[\x21-\x7e]*$/.test(key)) return end(key);
-      byId("key-reason").textContent = "A key has only ASCII letters, digits and signs. Were quotes or spaces pasted with it?";
+      byId("key-reason").textContent = t("keyAscii");
     };
     form.onkeydown = (event) => {
       if (event.key === "Escape") end(null);
@@ -75,23 +76,31 @@ function askForKey(problem) {
   return asking;
 }
 
+/** Returns the lines of an answer of JSON Lines, or the value of one of JSON; null for neither. */
+async function read(response) {
+  if (!response.headers.get("Content-Type")?.startsWith("application/x-ndjson")) return response.json().catch(() => null);
+  const lines = (await response.text()).split("\n").filter(Boolean);
+  return lines.map((line) => JSON.parse(line));
+}
+
 /**
- * Asks the worker, and the user for a key if the worker requires one. Throws a Trouble, or an
- * AbortError if `signal` aborts.
+ * Asks the worker, and the user for a key if the worker requires one. A body that is a list is
+ * sent as a batch. Throws a Trouble, or an AbortError if `signal` aborts.
  */
 export async function ask(method, path, body, signal) {
   for (;;) {
     const key = stored();
     byId("forget-key").hidden = !key;
     const headers = key ? { Authorization: `Bearer ${key}` } : {};
-    if (body) headers["Content-Type"] = "application/json";
+    const lines = Array.isArray(body) ? body.map((line) => `${JSON.stringify(line)}\n`).join("") : null;
+    if (body) headers["Content-Type"] = lines === null ? "application/json" : "application/x-ndjson";
     let response, answer;
     try {
-      response = await fetch(path, { method, headers, body: body && JSON.stringify(body), signal, cache: "no-store", credentials: "same-origin", redirect: "error" });
-      answer = await response.json().catch(() => null);
+      response = await fetch(path, { method, headers, body: lines ?? (body && JSON.stringify(body)), signal, cache: "no-store", credentials: "same-origin", redirect: "error" });
+      answer = response.status === 204 ? {} : await read(response);
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      throw new Trouble("The worker does not answer", `Nothing came from ${location.origin}. Is the worker running, and can this machine reach it?`, { kind: "gone", again: true });
+      throw new Trouble(t("gone"), t("goneDetail", location.origin), { kind: "gone", again: true });
     }
     signal?.throwIfAborted();
     byId("forget-key").hidden = !stored();
@@ -105,12 +114,14 @@ export async function ask(method, path, body, signal) {
   }
 }
 
-let known = null;
+let [known, first] = [null, null];
 
-/** Returns the worker's description of the index: the current one, or the first of this page. */
+/** Returns the worker's description of the index: the current one, or the last of this page. */
 export async function index(isNow = false) {
-  if (isNow || !known) known = await ask("GET", "v1/index");
-  return known;
+  if (known && !isNow) return known;
+  if (known) return (known = await ask("GET", "v1/index"));
+  first ??= ask("GET", "v1/index").finally(() => { first = null; });
+  return (known = await first);
 }
 
 /** Throws if texts are too long: the worker may cut off a body before its refusal is read. */
@@ -118,10 +129,10 @@ export async function checkLength(...texts) {
   const { text_bytes_max: most, body_bytes_max: body } = await index();
   const sizes = texts.map(utf8Length);
   const [longest, all] = [Math.max(...sizes), sizes.reduce((sum, size) => sum + size, 0)];
-  if (longest > most) throw new Trouble("The text is too long", `It has ${bytes(longest)}, and this worker takes texts of ${bytes(most)} at most (--text-bytes-max).`, { kind: "text-too-long" });
+  if (longest > most) throw new Trouble(t("tooLong"), t("textTooLong", bytes(longest), bytes(most)), { kind: "text-too-long" });
   // In JSON a character may take six bytes; most take their UTF-8 length.
   const written = texts.reduce((sum, text) => sum + utf8Length(JSON.stringify(text)), 1000);
-  if (written > body) throw new Trouble("The text is too long", `With ${bytes(all)} of text this request has more than the ${bytes(body)} that this worker takes (--body-bytes-max).`, { kind: "too-large" });
+  if (written > body) throw new Trouble(t("tooLong"), t("bodyTooLong", bytes(all), bytes(body)), { kind: "too-large" });
 }
 
 /** Returns the element that shows a failure. */
@@ -131,6 +142,6 @@ export function shown(error, again) {
   return el("div", { class: "problem", "data-kind": kind },
     el("h2", {}, title),
     el("p", {}, detail),
-    id ? el("p", { class: "quiet" }, "Request ", el("code", {}, id)) : null,
-    error.again && again ? el("button", { type: "button", onclick: again }, "Try again") : null);
+    id ? el("p", { class: "quiet" }, `${t("request")} `, code(id)) : null,
+    error.again && again ? el("button", { type: "button", onclick: again }, t("tryAgain")) : null);
 }

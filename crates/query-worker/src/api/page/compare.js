@@ -1,12 +1,14 @@
 // Compare: two texts beside each other, and the verdict of the index on them.
 
 import { ask, checkLength, index, shown } from "./api.js";
-import { contained, isOrMore, numbersNote } from "./common.js";
-import { announce, byId, count, el, onSend, share } from "./dom.js";
-import { differencesPart, distanceWords, whyPart } from "./explain.js";
+import { contained, nearness, numbersNote } from "./common.js";
+import { differencesPart } from "./differences.js";
+import { announce, byId, el, onSend } from "./dom.js";
+import { distanceWords, whyPart } from "./explain.js";
+import { t } from "./words.js";
 
 const TERMS = 1000;
-const NAMES = ["the one text", "the other"];
+const NAMES = [t("oneText"), t("otherText")];
 
 let asked = null;
 
@@ -16,12 +18,12 @@ export function start() {
 
 /** Returns the bound of the index in words, and its verdict if that departs from the bound. */
 function rule(info, { similarity, min_similarity: least, is_near: isNear, distance, max_distance: most }) {
-  if (least === null) return `${distanceWords(distance)}; this index takes texts for near-duplicates up to ${count(most, "bit")}.`;
-  const said = `This index takes texts with ${isOrMore(least)} in common for near-duplicates.`;
+  if (least === null) return t("ruleBits", distanceWords(distance), most);
+  const said = t("rule", t("orMore", least));
   if (isNear === similarity >= least) return said;
-  if (isNear) return `${said} It estimates, and takes these for such.`;
-  if (info.profile === "classic" && distance > most) return `${said} It would not find these: it looks where up to ${count(most, "bit")} of 64 differ, and here ${distance} do.`;
-  return `${said} It would miss these.`;
+  if (isNear) return `${said} ${t("ruleEstimates")}`;
+  if (info.profile === "classic" && distance > most) return `${said} ${t("ruleLooks", most, distance)}`;
+  return `${said} ${t("ruleMisses")}`;
 }
 
 async function compare() {
@@ -31,12 +33,12 @@ async function compare() {
   const [a, b] = [byId("compare-a").value, byId("compare-b").value];
   const answer = byId("compare-answer");
   answer.setAttribute("aria-busy", "true");
-  announce("Comparing");
+  announce(t("comparing"));
   try {
     await checkLength(a, b);
     const info = await index();
     const compared = await ask("POST", "v1/compare", { a: { text: a }, b: { text: b }, terms: TERMS, differences: true }, signal);
-    const verdict = `${share(compared.similarity)} in common: ${compared.is_near ? "near-duplicates" : "not near-duplicates"}`;
+    const verdict = t("verdict", t("inCommon", nearness(compared.similarity, compared.exact)), compared.is_near);
     const limit = rule(info, compared);
     announce(`${verdict}. ${limit}`);
     answer.replaceChildren(

@@ -1,4 +1,6 @@
-// Elements, and numbers for people. Texts become text nodes only, so no text is ever markup.
+// Elements of the page. Texts become text nodes only, so no text is ever markup.
+
+import { moment } from "./words.js";
 
 /**
  * Returns an element with attributes and children. Attributes `on…` are listeners; `false` and
@@ -17,39 +19,15 @@ export function el(name, attributes = {}, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
+export const code = (text) => el("code", {}, text);
+
 /** Announces an event to screen readers. */
 export function announce(text) {
   byId("status").textContent = text;
 }
 
-export const number = (n) => n.toLocaleString("en");
-
-export const count = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`;
-
-export const percent = (part) => `${(100 * part).toFixed(1)} %`;
-
-/** Returns a share in percent, rounded down: only equal texts have 100 %. */
-export function share(part, digits = 0) {
-  const scale = 10 ** digits;
-  return `${(Math.floor(part * 100 * scale + 1e-6) / scale).toFixed(digits)} %`;
-}
-
-export function bytes(n) {
-  if (n < 1024) return count(n, "byte");
-  const units = ["KiB", "MiB", "GiB", "TiB"];
-  const unit = Math.min(Math.floor(Math.log2(n) / 10), units.length);
-  const value = n / 1024 ** unit;
-  return `${Number.isInteger(value) ? number(value) : value.toFixed(1)} ${units[unit - 1]}`;
-}
-
 /** Returns the time of an insertion, in the reader's time zone. */
-export function time(rfc3339) {
-  const date = new Date(rfc3339);
-  const shown = Number.isNaN(date.getTime())
-    ? rfc3339
-    : date.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
-  return el("time", { datetime: rfc3339, title: rfc3339 }, shown);
-}
+export const time = (rfc3339) => el("time", { datetime: rfc3339, title: rfc3339 }, moment(rfc3339));
 
 /** An id or a source: it may be long, right to left, or look like markup. */
 export const name = (text, kind) => el("bdi", { class: kind, title: text }, text);

@@ -1,6 +1,7 @@
-// Reasons for the fingerprints of two texts, and the differences of their characters.
+// Reasons: by what a search finds one text by the other, and why their fingerprints differ.
 
-import { count, el, number, percent } from "./dom.js";
+import { code, el } from "./dom.js";
+import { capital, percent, t } from "./words.js";
 
 const BITS = 64;
 const ALL = [...Array(BITS).keys()].map((n) => BITS - 1 - n);
@@ -8,11 +9,6 @@ const TERMS_SHOWN = 8;
 const HEAVIEST_SHOWN = 16;
 /** Rows of the table of bits shown at once; for texts far apart the table has thirty. */
 const BITS_SHOWN = 8;
-/** Characters shown at either end of a long stretch. */
-const CONTEXT = 120;
-/** Stretches shown at once. */
-const STRETCHES_SHOWN = 600;
-
 const bitsOf = (fingerprint) => {
   const value = BigInt(`0x${fingerprint}`);
   return ALL.map((bit) => Number((value >> BigInt(bit)) & 1n));
@@ -46,7 +42,7 @@ function meetings(tables, bits) {
 }
 
 export const distanceWords = (distance) =>
-  distance === 0 ? "All 64 bits agree" : `${distance} of 64 bits ${distance === 1 ? "differs" : "differ"}`;
+  distance === 0 ? t("allAgree") : t("bitsDiffer", distance);
 
 /** Returns all bits in a line, in the blocks of the scheme, with the differing bits marked. */
 export function strip(tables, bits) {
@@ -69,16 +65,15 @@ function digits(info, a, b, bits) {
 }
 
 const termList = (terms) => {
-  if (terms.length === 0) return el("span", { class: "quiet" }, "none");
+  if (terms.length === 0) return el("span", { class: "quiet" }, t("nothing"));
   const more = terms.length - TERMS_SHOWN;
   return el("span", { class: "terms" },
     terms.slice(0, TERMS_SHOWN).map((term) => el("bdi", { class: "term" }, term)),
-    more > 0 ? el("span", { class: "quiet" }, `and ${number(more)} more`) : null);
+    more > 0 ? el("span", { class: "quiet" }, t("moreTerms", more)) : null);
 };
 
-const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const cell = (label, ...content) => el("td", { "data-label": capital(label) }, content);
-const decided = (value, margin) => (margin === null ? String(value) : `${value} by ${percent(margin)}`);
+const decided = (value, margin) => (margin === null ? String(value) : t("decidedBy", value, percent(margin)));
 
 /** Returns the terms that push a bit to either side, by an answer of /v1/compare on two texts. */
 function fromBoth(compared) {
@@ -98,23 +93,21 @@ function bitsPart(info, compared, analyzed, [nameA, nameB]) {
   const bits = compared.bits.map(({ bit }) => bit);
   const all = blocks(info.tables);
   const met = meetings(info.tables, bits);
-  const where = met > 0 ? `They meet in ${met} of the ${count(info.tables.length, "table")} of ${info.scheme}.` : `They meet in none of the ${info.tables.length} tables of ${info.scheme}.`;
-  const part = el("section", { class: "bits" }, el("h3", {}, "Bits"),
-    el("p", {}, `${distanceWords(bits.length)}. ${where}`), digits(info, compared.a.fingerprint, compared.b.fingerprint, bits),
-    el("p", { class: "quiet small" }, "Above ", el("code", {}, compared.a.fingerprint), `, ${nameA}; below `, el("code", {}, compared.b.fingerprint), `, ${nameB}.`));
+  const where = t("tablesAgree", met, info.tables.length, info.scheme);
+  const part = el("section", { class: "bits" }, el("h3", {}, t("bitsHead")),
+    el("p", {}, distanceWords(bits.length), t("stop"), where), digits(info, compared.a.fingerprint, compared.b.fingerprint, bits),
+    el("p", { class: "quiet small" }, t("above"), code(compared.a.fingerprint), t("aboveBelow", nameA), t("below"), code(compared.b.fingerprint), t("aboveBelow", nameB)));
   if (bits.length === 0) return part;
-  const heads = analyzed
-    ? ["Terms for it", "Terms against it"]
-    : [`Terms that turn it to ${nameB}`, `Terms that hold it at ${nameA}`];
-  const termsOf = analyzed ? fromOne(analyzed) : fromBoth(compared);
+  const heads = analyzed ? [t("termsFor"), t("termsAgainst")] : compared.terms ? [t("turnTo", nameB), t("holdAt", nameA)] : [];
+  const termsOf = analyzed ? fromOne(analyzed) : compared.terms ? fromBoth(compared) : () => [];
   const rows = compared.bits.map(({ bit, value_a: value, margin_a: marginA, margin_b: marginB }) => {
-    const [first, second] = termsOf(bit, value);
-    return el("tr", {}, el("th", { scope: "row" }, String(bit), el("span", { class: "quiet small" }, ` block ${blockOf(all, bit)}`)),
+    const terms = termsOf(bit, value);
+    return el("tr", {}, el("th", { scope: "row" }, String(bit), el("span", { class: "quiet small" }, t("block", blockOf(all, bit)))),
       cell(nameA, decided(value, marginA)), cell(nameB, decided(1 - value, marginB)),
-      cell(heads[0], termList(first)), cell(heads[1], termList(second)));
+      terms.map((list, n) => cell(heads[n], termList(list))));
   });
   const body = el("tbody", {}, rows.slice(0, BITS_SHOWN));
-  const columns = ["Bit", capital(nameA), capital(nameB), ...heads].map((head) => el("th", { scope: "col" }, head));
+  const columns = [t("bit"), capital(nameA), capital(nameB), ...heads].map((head) => el("th", { scope: "col" }, head));
   part.append(el("table", { class: "bit-table" }, el("thead", {}, el("tr", {}, columns)), body));
   if (rows.length > BITS_SHOWN) {
     const more = el("button", { type: "button", class: "plain", onclick: () => {
@@ -122,11 +115,10 @@ function bitsPart(info, compared, analyzed, [nameA, nameB]) {
       more.remove();
       rows[BITS_SHOWN].tabIndex = -1;
       rows[BITS_SHOWN].focus();
-    } }, `Show the other ${count(rows.length - BITS_SHOWN, "bit")}`);
+    } }, t("otherBits", rows.length - BITS_SHOWN));
     part.append(el("p", {}, more));
   }
-  const said = analyzed ? `Of the terms, only those of ${nameA} are known. ` : "";
-  part.append(el("p", { class: "quiet small" }, `${said}A margin is the part of all weight by which a side decided the bit: one of a few percent is turned by a word or two.`));
+  if (heads.length > 0) part.append(el("p", { class: "quiet small" }, analyzed ? t("onlyTermsOf", nameA) : "", t("margin")));
   return part;
 }
 
@@ -139,53 +131,44 @@ function termsPart(terms, [nameA, nameB]) {
     const weights = hasBoth && term.weight_a !== term.weight_b ? `${relative(term.weight_a)} → ${relative(term.weight_b)}` : relative(term.weight_a);
     return el("li", { class: weights.includes("→") ? "unlike" : undefined }, el("bdi", { class: "term" }, term.term), " ", weights);
   });
-  const unlike = hasBoth ? ` Where it differs, that in ${nameA} → that in ${nameB}; – where a term is not among those that decide.` : "";
-  return el("section", {}, el("h3", {}, "Heaviest terms"),
-    el("p", { class: "quiet small" }, `With their weights, of which the greatest is 100.${unlike}`),
+  const unlike = hasBoth ? t("weightsOfBoth", nameA, nameB) : "";
+  return el("section", {}, el("h3", {}, t("heaviest")),
+    el("p", { class: "quiet small" }, t("weights"), unlike),
     el("ul", { class: "weights" }, items));
 }
 
-/** Returns the details: the simhashes' bits, and the heaviest terms; null without simhashes. */
+/** Names the buckets that two texts share, by the kinds of features. */
+function ways(foundBy) {
+  return foundBy.map(({ filed, shared, of }) => {
+    if (filed === "whole") return t("whole");
+    return t(filed === "simhash" ? "tables" : "bands", shared, of);
+  });
+}
+
+/** The same in brief. */
+function briefly(foundBy) {
+  if (foundBy.length === 0) return t("briefNone");
+  const brief = foundBy.map(({ filed, shared, of }) =>
+    (filed === "whole" ? t("whole") : t(filed === "simhash" ? "briefTables" : "briefBands", shared.length, of)));
+  return t("foundByBriefly", brief);
+}
+
+/** By which buckets a search finds the one by the other, and what else keeps them apart. */
+function foundPart(info, compared) {
+  const { found_by: foundBy, similarity, min_similarity: least, is_near: isNear } = compared;
+  const met = foundBy.length > 0 ? t("metIn", ways(foundBy)) : t("metNowhere");
+  const isLess = !isNear && similarity !== null && least !== null && similarity < least;
+  const areOthers = !isNear && info.same_numbers && compared.numbers_differ;
+  const apart = [isLess ? t("tooFew", t("orMore", least)) : null, areOthers ? t("otherNumbers") : null];
+  return el("section", { class: "found-by" }, el("h3", {}, t("foundBy")), el("p", {}, met),
+    apart.filter(Boolean).map((why) => el("p", {}, why)));
+}
+
+/** Returns the details: what was met, the simhashes' bits, and the heaviest terms. */
 export function whyPart(info, compared, analyzed, terms, names) {
-  // The first side is a text, so it has terms if it has a simhash.
-  if (compared.a.n_terms === null || compared.bits.length !== compared.distance) return null;
-  const toggle = el("summary", {}, "Why: bits and terms ", el("span", { class: "quiet" }, distanceWords(compared.distance)));
-  return el("details", { class: "why" }, toggle, bitsPart(info, compared, analyzed, names), termsPart(terms, names));
-}
-
-/** Cuts between characters, not inside of one. */
-const boundary = (text, at) => (/[\uDC00-\uDFFF]/.test(text.charAt(at)) ? at + 1 : at);
-
-function folded(text, kind) {
-  if (text.length <= 3 * CONTEXT) return [text];
-  const [from, to] = [boundary(text, CONTEXT), boundary(text, text.length - CONTEXT)];
-  const what = { both: "alike", a: "cut", b: "added" }[kind];
-  const button = el("button", { type: "button", class: "fold", onclick: () => button.replaceWith(text.slice(from, to)) }, `… ${count(to - from, "character")} ${what} …`);
-  return [text.slice(0, from), button, text.slice(to)];
-}
-
-const TAGS = { a: "del", b: "ins", both: "span" };
-
-/** Returns both texts in one, with the differences marked. */
-export function differencesPart(stretches, [nameA, nameB]) {
-  const length = (side) => stretches.filter((stretch) => stretch.side === side).reduce((sum, { text }) => sum + [...text].length, 0);
-  const places = stretches.filter(({ side }, n) => side !== "both" && (n === 0 || stretches[n - 1].side === "both")).length;
-  const summary = places === 0
-    ? "Letter for letter the same."
-    : `${count(places, "place differs", "places differ")}: ${count(length("a"), "character")} only in ${nameA}, ${count(length("b"), "character")} only in ${nameB}.`;
-  const texts = el("div", { class: "texts", dir: "auto" });
-  const more = el("button", { type: "button", class: "plain" });
-  let n = 0;
-  const show = () => {
-    const next = stretches.slice(n, n + STRETCHES_SHOWN);
-    n += next.length;
-    texts.append(...next.map(({ side, text }) => el(TAGS[side], {}, folded(text, side))));
-    more.hidden = n >= stretches.length;
-    more.textContent = `Show more of the texts (${number(stretches.length - n)} stretches are left)`;
-  };
-  more.addEventListener("click", show);
-  show();
-  const key = places === 0 ? null : el("p", { class: "quiet small" }, el("del", {}, `only in ${nameA}`), " ", el("ins", {}, `only in ${nameB}`),
-    " What is compared has no case, width or punctuation; the marks do.");
-  return el("section", {}, el("h3", {}, "Differences"), el("p", {}, summary), key, texts, more);
+  const hasBits = info.n_tables > 0 && compared.bits.length === compared.distance;
+  const toggle = el("summary", {}, `${t("why")} `, el("span", { class: "quiet" }, briefly(compared.found_by)));
+  return el("details", { class: "why" }, toggle, foundPart(info, compared),
+    hasBits ? bitsPart(info, compared, analyzed, names) : null,
+    hasBits && terms?.length ? termsPart(terms, names) : null);
 }

@@ -1,14 +1,11 @@
-// Index: the worker's description of the index.
+// Index: what people want to know of it first, hashes last.
 
-import { index, shown } from "./api.js";
-import { isOrMore } from "./common.js";
-import { announce, byId, bytes, count, el, number } from "./dom.js";
+import { ask, index, shown } from "./api.js";
+import { announce, byId, code, el, time } from "./dom.js";
 import { blocks } from "./explain.js";
+import { bytes, number, t, timeOfDay } from "./words.js";
 
 const SECONDS = [["week", 604800], ["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
-
-/** Features by which documents are found, by profile. */
-const FOUND_BY = { classic: "the bits of simhashes", minhash: "runs of characters", full: "the bits of simhashes, and runs of characters" };
 
 export function start() {
   byId("index-again").addEventListener("click", show);
@@ -16,11 +13,10 @@ export function start() {
 
 function duration(seconds) {
   const [unit, length] = SECONDS.find(([, length]) => seconds % length === 0);
-  return count(seconds / length, unit);
+  return t("stayFor", seconds / length, unit);
 }
 
 const rows = (pairs) => el("dl", {}, pairs.map(([what, value]) => el("div", {}, el("dt", {}, what), el("dd", {}, value))));
-const code = (text) => el("code", {}, text);
 
 /** Each table's bits that must agree, in the blocks of the scheme. */
 function drawing(tables) {
@@ -30,38 +26,71 @@ function drawing(tables) {
     const chosen = all.flatMap((block, n) => (has(block[0]) ? [n + 1] : []));
     const bits = all.flat().filter(has).length;
     return el("div", {}, el("span", { class: "quiet small" }, String(n + 1)),
-      el("span", { class: "strip", role: "img", "aria-label": `Table ${n + 1}: the ${count(bits, "bit")} of the blocks ${chosen.join(", ")} must agree` },
+      el("span", { class: "strip", role: "img", "aria-label": t("table", n + 1, bits, chosen) },
         all.map((block) => el("span", {}, block.map((bit) => el("i", { class: has(bit) ? "chosen" : undefined }))))));
   }));
 }
 
+/** What people want to know of the contents. */
+function contents(info, latest) {
+  const { n_documents: n, texts, document_url: url } = info;
+  const sources = latest.sources.length === 0 ? t("noSources") : `${latest.sources.join(", ")} (${t("sourcesOf", latest.n_read)})`;
+  const last = latest.are_latest && latest.documents.length > 0 ? time(latest.documents[0].inserted_at) : null;
+  const kept = texts !== "none" ? t("textsKept") : url ? [t("textsAt"), code(url)] : t("textsNotKept");
+  return rows([
+    [t("documentsHead"), n === null ? t("notCounted") : number(n)],
+    last ? [t("lastWrittenHead"), last] : null,
+    [t("sourcesHead"), sources],
+    [t("textsHead"), kept],
+    [t("nearDuplicates"), info.min_similarity === null ? t("upToBits", info.max_distance) : t("inCommon", t("orMore", info.min_similarity))],
+    info.min_similarity === null ? null : [t("numbersHead"), t(info.same_numbers ? "sameNumbers" : "anyNumbers")],
+    [t("stay"), info.retain_seconds === null ? t("untilRemoved") : duration(info.retain_seconds)],
+    [t("storeHead"), code(info.store)],
+    [t("yourKey"), t("scopes", info.scopes)],
+  ].filter(Boolean));
+}
+
+function worker(info) {
+  const isNone = info.recent_texts_bytes_max === 0;
+  return rows([
+    [t("recentTexts"), isNone ? t("recentNone") : t("recentSome", info.n_recent_texts, bytes(info.recent_texts_bytes_max))],
+    [t("longestText"), bytes(info.text_bytes_max)],
+    [t("largestRequest"), bytes(info.body_bytes_max)],
+    [t("longestBatch"), t("lines", info.batch_lines_max)],
+  ]);
+}
+
+/** How documents are compared, in full. */
+function details(info) {
+  const recipe = Object.entries(info.recipe).map(([key, value]) => [key.replaceAll("_", " "), code(value)]);
+  const facts = [
+    [t("foundByHead"), [`${t("ways", info.profile)} (`, code(info.profile), ")"]],
+    [t("format"), t("version", info.format_version)],
+    [t("identity"), code(info.identity)],
+  ];
+  return el("details", { class: "how" }, el("summary", {}, t("howItWorks")),
+    rows(facts),
+    info.n_tables === 0 ? null : el("section", {}, el("h3", {}, t("scheme")),
+      el("p", {}, code(info.scheme), t("schemeIs", info.n_tables)), drawing(info.tables)),
+    el("h3", {}, t("recipe")), rows(recipe));
+}
+
 export async function show() {
   const answer = byId("index-answer");
+  const wasOpen = answer.querySelector(".how")?.open ?? false;
   answer.setAttribute("aria-busy", "true");
   try {
     const info = await index(true);
-    byId("index-asked").textContent = `as of ${new Date().toLocaleTimeString("en-GB")}`;
-    const kept = info.recent_texts_bytes_max === 0 ? "none (--recent-texts-bytes-max 0)" : `${number(info.n_recent_texts)}, in at most ${bytes(info.recent_texts_bytes_max)} of memory`;
+    const latest = await ask("GET", "v1/documents?limit=1");
+    byId("index-asked").textContent = t("asOf", timeOfDay());
+    const how = details(info);
+    how.open = wasOpen;
     answer.replaceChildren(
       el("div", { class: "columns" },
-        el("section", {}, el("h2", {}, "Index"), rows([
-          ["Documents", info.n_documents === null ? "not counted by this store" : number(info.n_documents)],
-          ["Store", code(info.store)],
-          ["Near-duplicates", info.min_similarity === null ? `up to ${count(info.max_distance, "bit")} of 64 apart` : `${isOrMore(info.min_similarity)} in common`],
-          ["Found by", [`${FOUND_BY[info.profile]} (`, code(info.profile), ")"]],
-          ["Documents stay", info.retain_seconds === null ? "until they are removed" : `for ${duration(info.retain_seconds)}`],
-          ["Format", `version ${info.format_version}`],
-        ]), el("h2", {}, "This worker"), rows([
-          ["Texts kept", kept],
-          ["Longest text", bytes(info.text_bytes_max)],
-          ["Largest request", bytes(info.body_bytes_max)],
-          ["Longest batch", count(info.batch_lines_max, "line")],
-        ])),
-        el("section", {}, el("h2", {}, "Recipe"), rows(Object.entries(info.recipe).map(([key, value]) => [key.replaceAll("_", " "), code(value)])))),
-      info.n_tables === 0 ? "" : el("section", {}, el("h2", {}, "Scheme"),
-        el("p", {}, code(info.scheme), `: ${count(info.n_tables, "table")}. Two fingerprints meet where all the bits that a table has marked agree.`),
-        drawing(info.tables)));
-    announce("The figures are there.");
+        el("section", {}, el("h2", {}, t("index")), contents(info, latest)),
+        el("section", {}, el("h2", {}, t("thisWorker")), worker(info))),
+      how);
+    announce(t("figuresThere"));
   } catch (error) {
     answer.replaceChildren(shown(error, show));
     announce(`${error.title}. ${error.detail}`);
