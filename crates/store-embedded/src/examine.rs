@@ -1,5 +1,5 @@
-//! The examination of a store: each record can be read, records and ids lead to each other, and
-//! each text exists and belongs to a document.
+//! The examination of a store: each record can be read, records and ids lead to each other, each
+//! text exists and belongs to a document, and the image is as written.
 
 use std::ops::Bound;
 
@@ -10,6 +10,7 @@ use index::{Clock, Examined, Finding, FindingKind, Metadata, Result, SketchKind,
 use super::batch::id_key;
 use super::environment::Opened;
 use super::errors::Failure;
+use super::image;
 use super::record::{self, Removal};
 use super::shared::Shared;
 use super::texts;
@@ -68,6 +69,14 @@ pub(super) fn examine(
         let (step, next) = step(shared, mends, |opened, txn, _| texts(opened, txn, from))?;
         step.report(mends, report);
         first = next;
+    }
+    let image = shared.read(|opened, txn, _| image::check(opened, txn))?;
+    report(Examined::Items(image.n_blocks));
+    if let Some(defect) = image.defect {
+        if mends {
+            image::drop_all(shared)?;
+        }
+        report(Examined::Found(Finding { kind: FindingKind::Image, place: defect, is_mended: mends }));
     }
     let removals = shared.read(|opened, txn, metadata| removals(opened, txn, &metadata.kind))?;
     removals.report(false, report);

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use index::backend::SWEPT_MIN;
 
+use super::image::BODY_BYTES;
+
 /// The most running threads that have read, in all processes together. Each keeps its place in
 /// LMDB's table of readers, so it takes the table's lock once, not in every call.
 pub(super) const READERS_MAX: u32 = 4096;
@@ -34,6 +36,12 @@ pub(super) struct Limits {
     pub(super) swept_min: usize,
     /// The time a call waits for its turn.
     pub(super) patience: Duration,
+    /// The documents in no image up to which none is written; in a large index it is an eighth.
+    pub(super) image_min: u64,
+    /// The most bytes of entries in a block of an image.
+    pub(super) block_bytes: usize,
+    /// The most blocks written or dropped in one transaction.
+    pub(super) blocks_at_once: usize,
     /// The file up to which opening looks at every page.
     pub(super) looked_through_max: u64,
 }
@@ -47,6 +55,9 @@ impl Default for Limits {
             follow_step: FOLLOW_STEP,
             swept_min: SWEPT_MIN,
             patience: PATIENCE,
+            image_min: 10_000,
+            block_bytes: BODY_BYTES,
+            blocks_at_once: 8_192,
             looked_through_max: LOOKED_THROUGH_MAX,
         }
     }
