@@ -54,7 +54,7 @@ impl Refused {
     }
 
     /// Refuses a generation, and says so unless it was refused before.
-    fn refuse(&self, generation: u32, what: &str) {
+    pub(super) fn refuse(&self, generation: u32, what: &str) {
         if self.0.swap(generation, Ordering::AcqRel) != generation {
             warn(what);
         }
@@ -71,9 +71,9 @@ fn warn(what: &str) {
 /// The header of the image in a snapshot, if it is fit for use.
 pub(super) fn find(opened: &Opened, txn: &RoTxn<'_>, refused: &Refused) -> Result<Option<Header>, Failure> {
     match Header::find(opened, txn)? {
-        Ok(found) => Ok(found.filter(|header| {
-            header.generation != refused.generation() && opened.image().is_some()
-        })),
+        Ok(found) => {
+            Ok(found.filter(|header| header.generation != refused.generation() && opened.image().is_some()))
+        }
         Err(what) => {
             refused.refuse(u32::MAX, what);
             Ok(None)

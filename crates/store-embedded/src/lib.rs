@@ -37,8 +37,8 @@ use index::backend::search::Documents;
 use index::backend::{check_batch, check_documents, page_len};
 use index::backend::{rule, search};
 use index::{
-    Cursor, Document, DocumentId, Error, Examined, ImageStatus, Insertion, Metadata, Neighbours, Page, Result, Rule,
-    Selection, Sketch, Status, Store, StoredDocument, Text, WriteMark,
+    Cursor, Document, DocumentId, Error, Examined, ImageStatus, Insertion, Metadata, Neighbours, Page,
+    Result, Rule, Selection, Sketch, Status, Store, StoredDocument, Text, WriteMark,
 };
 
 /// Runs the examples of the README.

@@ -28,12 +28,7 @@ pub(super) struct Ram {
 
 impl Ram {
     /// Returns true if the tables are as of the last change in a snapshot, which has their image.
-    pub(super) fn is_of(
-        &self,
-        opened: &Opened,
-        txn: &RoTxn<'_>,
-        refused: &Refused,
-    ) -> Result<bool, Failure> {
+    pub(super) fn is_of(&self, opened: &Opened, txn: &RoTxn<'_>, refused: &Refused) -> Result<bool, Failure> {
         Ok(self.applied == opened.last_change(txn)? && self.has_image(opened, txn, refused)?)
     }
 
