@@ -17,10 +17,10 @@ const FOLLOW_STEP: u64 = 16_384;
 /// The time a call waits for its turn to write while others commit nothing, by default.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The greatest file whose pages are all checked when it is opened, which takes a third of a second
-/// at most. Of a larger file only pages with keys are checked then, and all pages before a call
-/// that reads all records.
-pub(super) const LOOKED_THROUGH_MAX: u64 = 1 << 30;
+/// The greatest file whose pages are all checked when it is opened, which takes a twentieth of a
+/// second at most. Of a larger file only pages with keys are checked then, and all pages before a
+/// call that reads all records.
+pub(super) const LOOKED_THROUGH_MAX: u64 = 128 << 20;
 
 /// The limits of a store, which the tests set lower.
 #[derive(Clone, Copy)]
