@@ -47,8 +47,8 @@ pub enum FindingKind {
     DeadClaim,
     /// A removal whose owner has died: the document is gone, some of its traces are left.
     HalfRemoved,
-    /// An image of the search tables that is damaged, and so not used: openings take longer. Mended,
-    /// it is dropped.
+    /// An image of the search tables that is damaged, and so not used: openings take longer.
+    /// Mended, it is dropped.
     Image,
     /// A document whose text was kept and is gone. Verdicts about the document fail. Once mended,
     /// estimates decide about the document, as about a document inserted without a text.

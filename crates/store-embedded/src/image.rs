@@ -3,8 +3,8 @@
 //! later changes alone. Drawn in `schema/embedded.md`.
 //!
 //! The records are the truth. A document counts only while its record is there, so removals leave
-//! the image alone, and change numbers are never used again. An image that is damaged, or of another
-//! index, is not used: then the tables are built from all records.
+//! the image alone, and change numbers are never used again. An image that is damaged, or of
+//! another index, is not used: then the tables are built from all records.
 
 mod block;
 mod check;

@@ -30,7 +30,7 @@ pub fn unfile(tables: &mut dyn Tables, sketch: &Sketch, number: u64) -> bool {
     sketch.facets().iter().fold(true, |all, (_, facet)| tables.remove(facet, number) && all)
 }
 
-/// What finds the sketches near to queries, by their numbers: tables in memory, or more than these.
+/// Sketches under numbers, in tables in memory or in more than these.
 pub trait Filed {
     /// As [`Tables::near`], where the numbers may have to be read.
     ///

@@ -36,7 +36,8 @@ impl<'a, 'txn> Imaged<'a, 'txn> {
 }
 
 impl Filed for Imaged<'_, '_> {
-    /// A block that is damaged ends the search with an error, and its image is refused from then on.
+    /// A block that is damaged ends the search with an error, and its image is refused from then
+    /// on.
     fn near(
         &self,
         queries: &[&Facet],

@@ -42,35 +42,39 @@ impl<'a> View<'a, '_> {
         max_distance: Distance,
         visit: &mut dyn FnMut(u64, Fingerprint),
     ) -> Result<u64, Fault> {
-        let mut numbers = Vec::new();
+        let mut found = Vec::new();
         for &key in query.keys() {
-            self.add_bucket(key, &mut numbers)?;
+            self.add_bucket(key, &mut found)?;
         }
-        let n_entries = numbers.len() as u64;
-        numbers.sort_unstable();
-        numbers.dedup();
-        let Some(family) = query.keys().first().map(|key| self.kind.family(key.flag)) else { return Ok(0) };
-        let mut block = None;
-        for number in numbers {
-            let fingerprint = self.fingerprint(number, family, &mut block)?;
-            if fingerprint.distance(query.fingerprint()) <= max_distance && self.is_there(number)? {
+        let n_entries = found.len() as u64;
+        // Each bucket is in order already, which this sort makes use of.
+        found.sort();
+        found.dedup();
+        let (mut block, mut last) = (None, None);
+        for word in found {
+            let (number, fingerprint) = (word >> 8, self.fingerprint(word, &mut block)?);
+            let is_near = fingerprint.distance(query.fingerprint()) <= max_distance;
+            if is_near && last != Some(number) && self.is_there(number)? {
                 visit(number, fingerprint);
+                last = Some(number);
             }
         }
         Ok(n_entries)
     }
 
-    /// Adds the numbers in a bucket, some of which may have no record any more.
-    fn add_bucket(&self, key: BucketKey, numbers: &mut Vec<u64>) -> Result<(), Fault> {
+    /// Adds the documents in a bucket, by their words in the section of fingerprints. Some may have
+    /// no record any more.
+    fn add_bucket(&self, key: BucketKey, found: &mut Vec<u64>) -> Result<(), Fault> {
         if self.header.section(key.flag).is_none() {
             return Ok(());
         }
+        let family = self.kind.family(key.flag);
         let mut word = u64::from(key.segment) << 32;
         let last = word | u64::from(u32::MAX);
         loop {
             let block = self.block(key.flag, word)?;
             let words = block.words_from(word).take_while(|&word| word <= last);
-            numbers.extend(words.map(|word| word & u64::from(u32::MAX)));
+            found.extend(words.map(|word| word_of(word & u64::from(u32::MAX), family)));
             if block.until >= last {
                 return Ok(());
             }
@@ -78,14 +82,8 @@ impl<'a> View<'a, '_> {
         }
     }
 
-    /// The 64 bits of a facet. `block` is the block of the last look-up, if any.
-    fn fingerprint(
-        &self,
-        number: u64,
-        family: Family,
-        block: &mut Option<Block<'a>>,
-    ) -> Result<Fingerprint, Fault> {
-        let word = word_of(number, family);
+    /// The 64 bits filed under a word. `block` is the block of the last look-up, if any.
+    fn fingerprint(&self, word: u64, block: &mut Option<Block<'a>>) -> Result<Fingerprint, Fault> {
         let holds = |block: &Block<'_>| block.place.from <= word && word <= block.until;
         let block = match block.take().filter(holds) {
             Some(at_hand) => block.insert(at_hand),

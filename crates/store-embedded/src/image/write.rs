@@ -2,8 +2,8 @@
 //! any transaction, and writes blocks in short transactions. A last one puts the header in place.
 //!
 //! Each image is of a generation of its own. A writer that finds a later generation begun leaves
-//! off, so of two at once one ends. What a killed writer leaves is of no header's generation, and
-//! the next writer drops it.
+//! off, so of two at once one ends. Leftovers of a killed writer are of no header's generation, and
+//! the next writer drops them.
 
 mod cutter;
 mod drop;
@@ -36,7 +36,8 @@ const N_FLAGS: usize = 256;
 /// Numbers of documents have 32 bits in an image. Those above stay in tables.
 const UP_TO_MAX: u64 = u32::MAX as u64;
 
-/// Writes an image where the part of the documents without one is large, and returns true if it did.
+/// Writes an image where the part of the documents without one is large, and returns true if it
+/// did.
 pub(crate) fn write(shared: &Shared) -> Result<bool> {
     if !shared.read(|opened, txn, _| is_worth(shared, opened, txn))? {
         return Ok(false);

@@ -2,6 +2,7 @@
 
 mod damage;
 mod histories;
+pub(super) mod killed;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -87,7 +88,7 @@ fn the_next_image_takes_the_place_of_the_last() {
     }
 }
 
-/// What a killed writer leaves is used by nobody, and dropped by the next one.
+/// Leftovers of a killed writer are not used, and dropped by the next one.
 #[test]
 fn leftovers_are_dropped() {
     let directory = directory();

@@ -1,4 +1,4 @@
-//! Drops the blocks of generations that are not in use: of earlier images, and of killed writers.
+//! Drops the blocks of generations not in use: of earlier images, and of killed writers.
 
 use std::ops::Bound;
 

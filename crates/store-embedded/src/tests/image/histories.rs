@@ -1,5 +1,5 @@
-//! Random histories on a store whose image is written again and again, and which is opened anew: the
-//! suite of all stores, and a store without images beside it.
+//! Random histories on a store whose image is written again and again, and which is opened anew:
+//! the suite of all stores, and a store without images beside it.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
