@@ -23,7 +23,6 @@ use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
 use super::errors::{Failure, explain, full};
-use super::image::Blocks;
 use super::limits::READERS_MAX;
 use super::pages::Pages;
 use super::place::{Before, Place};
@@ -45,6 +44,9 @@ const GROWTH_BYTES: u64 = 64 << 10;
 /// The longest wait for an earlier store of this process at the same path, which is already
 /// closing.
 const CLOSING_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The database of the image's blocks.
+pub(super) type Blocks = Database<'static, Bytes, Bytes>;
 
 /// An environment that opens itself anew when it has to.
 pub(super) struct Environment {

@@ -10,10 +10,10 @@ use index::{Clock, Examined, Finding, FindingKind, Metadata, Result, SketchKind,
 use super::batch::id_key;
 use super::environment::Opened;
 use super::errors::Failure;
-use super::image;
 use super::record::{self, Removal};
 use super::shared::Shared;
 use super::texts;
+use super::{image, imaging};
 
 /// The records of one step. A step is one snapshot, so no snapshot is held for long.
 const STEP: u64 = 100_000;
@@ -74,7 +74,7 @@ pub(super) fn examine(
     report(Examined::Items(image.n_blocks));
     if let Some(defect) = image.defect {
         if mends {
-            image::drop_all(shared)?;
+            imaging::drop_all(shared)?;
         }
         report(Examined::Found(Finding { kind: FindingKind::Image, place: defect, is_mended: mends }));
     }

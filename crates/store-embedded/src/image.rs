@@ -11,25 +11,20 @@ mod check;
 mod header;
 mod imaged;
 mod view;
-mod write;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use heed::types::Bytes;
-use heed::{Database, RoTxn};
+use heed::RoTxn;
 use index::Family;
 
-pub(super) use self::block::BODY_BYTES;
-pub(super) use self::check::{check, drop_all};
-pub(super) use self::header::Header;
+pub(super) use self::block::{FINGERPRINTS, Place, encode, entry_bytes};
+pub(super) use self::check::check;
+pub(super) use self::header::{Header, Section, digest};
 pub(super) use self::imaged::Imaged;
-pub(super) use self::write::write;
+pub(super) use self::view::word_of;
 
 use super::environment::Opened;
 use super::errors::Failure;
-
-/// The database of blocks.
-pub(super) type Blocks = Database<'static, Bytes, Bytes>;
 
 /// The key in `meta` of the header of the image in use.
 pub(super) const HEADER_KEY: &str = "image";
@@ -38,7 +33,7 @@ pub(super) const HEADER_KEY: &str = "image";
 pub(super) const GENERATION_KEY: &str = "image_generation";
 
 /// The place of a family in [`Family::ALL`].
-fn place_of(family: Family) -> u8 {
+pub(super) fn place_of(family: Family) -> u8 {
     let place = Family::ALL.iter().position(|of| *of == family);
     place.and_then(|place| u8::try_from(place).ok()).unwrap_or(u8::MAX)
 }

@@ -17,6 +17,7 @@ mod errors;
 mod examine;
 mod expiry;
 mod image;
+mod imaging;
 mod limits;
 mod pages;
 mod place;
@@ -80,7 +81,7 @@ impl Store for EmbeddedStore {
     }
 
     fn write_image(&self) -> Result<bool> {
-        image::write(&self.shared)
+        imaging::write(&self.shared)
     }
 
     fn ready(&self) -> Result<()> {

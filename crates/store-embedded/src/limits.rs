@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use index::backend::SWEPT_MIN;
 
-use super::image::BODY_BYTES;
-
 /// The most running threads that have read, in all processes together. Each keeps its place in
 /// LMDB's table of readers, so it takes the table's lock once, not in every call.
 pub(super) const READERS_MAX: u32 = 4096;
@@ -21,6 +19,9 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 /// second at most. Of a larger file only pages with keys are checked then, and all pages before a
 /// call that reads all records.
 pub(super) const LOOKED_THROUGH_MAX: u64 = 128 << 20;
+
+/// The most bytes of entries in a block of an image: four blocks fill a page of LMDB.
+const BLOCK_BYTES: usize = 984;
 
 /// The limits of a store, which the tests set lower.
 #[derive(Clone, Copy)]
@@ -56,7 +57,7 @@ impl Default for Limits {
             swept_min: SWEPT_MIN,
             patience: PATIENCE,
             image_min: 10_000,
-            block_bytes: BODY_BYTES,
+            block_bytes: BLOCK_BYTES,
             blocks_at_once: 8_192,
             looked_through_max: LOOKED_THROUGH_MAX,
         }

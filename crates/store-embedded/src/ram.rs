@@ -46,7 +46,7 @@ impl Ram {
         kind: &'a SketchKind,
         refused: &'a Refused,
     ) -> Imaged<'a, 'txn> {
-        Imaged::new(self.image.as_ref(), &self.tables, opened, txn, kind, refused)
+        Imaged::new(self.image.as_ref(), &*self.tables, opened, txn, kind, refused)
     }
 
     /// Brings the tables up to the snapshot of `txn`, or `n_changes_max` changes nearer to it, and

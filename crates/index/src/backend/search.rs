@@ -296,7 +296,7 @@ mod tests {
         let rule = Rule::from(apart(3));
         for queries in [&queries[..], &queries[..1], &[]] {
             let facets = by_simhash(queries, &rule).unwrap();
-            let expected = tables.near(&facets, apart(3), &mut |_| {});
+            let expected = tables.near(&facets, apart(3), &mut |_| {}).unwrap();
             let answers =
                 neighbours(&tables, queries, &rule, 2, &Live::default(), &Numbered, &Bounded::default())
                     .unwrap();

@@ -1,10 +1,7 @@
 //! The bytes of a block: ascending entries of one section, and the stretch of words it answers for.
 
 /// The section of fingerprints. All others are the flags of keys, which begin at 1.
-pub(super) const FINGERPRINTS: u8 = 0;
-
-/// Four blocks fill a page of LMDB.
-pub(crate) const BODY_BYTES: usize = 984;
+pub(crate) const FINGERPRINTS: u8 = 0;
 
 const KEY_BYTES: usize = 13;
 const WORD_BYTES: usize = size_of::<u64>();
@@ -12,15 +9,15 @@ const CHECKSUM_BYTES: usize = size_of::<u32>();
 
 /// The place of a block, which is its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
-    pub(super) generation: u32,
-    pub(super) section: u8,
+pub(crate) struct Place {
+    pub(crate) generation: u32,
+    pub(crate) section: u8,
     /// The first word that the block answers for.
-    pub(super) from: u64,
+    pub(crate) from: u64,
 }
 
 impl Place {
-    pub(super) fn encode(self) -> [u8; KEY_BYTES] {
+    pub(crate) fn encode(self) -> [u8; KEY_BYTES] {
         let mut key = [0; KEY_BYTES];
         key[..4].copy_from_slice(&self.generation.to_be_bytes());
         key[4] = self.section;
@@ -29,7 +26,7 @@ impl Place {
     }
 
     /// `None` for bytes of another length.
-    pub(super) fn decode(key: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(key: &[u8]) -> Option<Self> {
         let (generation, rest) = key.split_first_chunk()?;
         let (&section, rest) = rest.split_first()?;
         let from = u64::from_be_bytes(rest.try_into().ok()?);
@@ -38,15 +35,15 @@ impl Place {
 }
 
 /// A block with a checksum that fits.
-pub(super) struct Block<'a> {
-    pub(super) place: Place,
+pub(crate) struct Block<'a> {
+    pub(crate) place: Place,
     /// The last word that the block answers for.
-    pub(super) until: u64,
+    pub(crate) until: u64,
     body: &'a [u8],
 }
 
 /// Encodes the value of a block.
-pub(super) fn encode(place: Place, until: u64, body: &[u8]) -> Vec<u8> {
+pub(crate) fn encode(place: Place, until: u64, body: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(WORD_BYTES + body.len() + CHECKSUM_BYTES);
     bytes.extend_from_slice(&until.to_be_bytes());
     bytes.extend_from_slice(body);
@@ -62,13 +59,13 @@ fn checksum(place: Place, bytes: &[u8]) -> u32 {
 }
 
 /// The bytes of an entry: a word, and in the section of fingerprints 64 bits more.
-pub(super) fn entry_bytes(section: u8) -> usize {
+pub(crate) fn entry_bytes(section: u8) -> usize {
     if section == FINGERPRINTS { 2 * WORD_BYTES } else { WORD_BYTES }
 }
 
 impl<'a> Block<'a> {
     /// `None` where the key or the checksum does not fit.
-    pub(super) fn decode(key: &[u8], value: &'a [u8]) -> Option<Self> {
+    pub(crate) fn decode(key: &[u8], value: &'a [u8]) -> Option<Self> {
         let place = Place::decode(key)?;
         let (sealed, sum) = value.split_last_chunk()?;
         if checksum(place, sealed) != u32::from_be_bytes(*sum) {
@@ -81,14 +78,14 @@ impl<'a> Block<'a> {
     }
 
     /// The words from this one on, ascending.
-    pub(super) fn words_from(&self, word: u64) -> impl Iterator<Item = u64> + use<'a> {
+    pub(crate) fn words_from(&self, word: u64) -> impl Iterator<Item = u64> + use<'a> {
         let words = self.body.as_chunks::<WORD_BYTES>().0;
         let first = words.partition_point(|at| u64::from_be_bytes(*at) < word);
         words[first..].iter().map(|at| u64::from_be_bytes(*at))
     }
 
     /// The 64 bits filed under a word of the section of fingerprints.
-    pub(super) fn bits_of(&self, word: u64) -> Option<u64> {
+    pub(crate) fn bits_of(&self, word: u64) -> Option<u64> {
         let entries = self.body.as_chunks::<{ 2 * WORD_BYTES }>().0;
         let half = |entry: &[u8; 2 * WORD_BYTES], at: usize| {
             entry[at..].first_chunk().map_or(0, |half| u64::from_be_bytes(*half))
@@ -98,7 +95,7 @@ impl<'a> Block<'a> {
     }
 
     /// All words, in their order.
-    pub(super) fn words(&self) -> impl Iterator<Item = u64> + use<'a> {
+    pub(crate) fn words(&self) -> impl Iterator<Item = u64> + use<'a> {
         let entries = self.body.chunks_exact(entry_bytes(self.place.section));
         entries.filter_map(|entry| entry.first_chunk().map(|word| u64::from_be_bytes(*word)))
     }

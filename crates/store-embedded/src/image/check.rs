@@ -8,10 +8,8 @@ use index::Result;
 
 use super::block::{Block, Place};
 use super::header::{Header, Section};
-use super::{HEADER_KEY, write};
 use crate::environment::Opened;
 use crate::errors::Failure;
-use crate::shared::Shared;
 
 /// The result of an examination.
 #[derive(Debug, Default)]
@@ -84,15 +82,4 @@ fn blocks(
         }
     }
     Ok(Ok(sections))
-}
-
-/// Drops the image: its header, then its blocks.
-pub(crate) fn drop_all(shared: &Shared) -> Result<()> {
-    shared.environment.with(|opened| {
-        let mut txn = opened.write_txn()?;
-        shared.metadata(opened, &txn)?;
-        opened.meta.delete(&mut txn, HEADER_KEY)?;
-        Ok(txn.commit()?)
-    })?;
-    write::drop_others(shared, u32::MAX)
 }

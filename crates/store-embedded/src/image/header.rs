@@ -22,22 +22,22 @@ pub(crate) struct Header {
     pub(crate) up_to: u64,
     pub(crate) n_documents: u64,
     /// Of the metadata of the index.
-    pub(super) digest: [u8; DIGEST_BYTES],
+    pub(crate) digest: [u8; DIGEST_BYTES],
     /// Ascending.
-    pub(super) sections: Vec<Section>,
+    pub(crate) sections: Vec<Section>,
 }
 
 /// A section with its amounts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Section {
-    pub(super) number: u8,
-    pub(super) n_blocks: u64,
-    pub(super) n_entries: u64,
+pub(crate) struct Section {
+    pub(crate) number: u8,
+    pub(crate) n_blocks: u64,
+    pub(crate) n_entries: u64,
 }
 
 /// The digest by which an image belongs to an index: of all its metadata, and so of its identity,
 /// recipe and kind.
-pub(super) fn digest(opened: &Opened, txn: &RoTxn<'_>) -> Result<[u8; DIGEST_BYTES], heed::Error> {
+pub(crate) fn digest(opened: &Opened, txn: &RoTxn<'_>) -> Result<[u8; DIGEST_BYTES], heed::Error> {
     let metadata = opened.meta.get(txn, METADATA_KEY)?.unwrap_or_default();
     let mut digest = [0; DIGEST_BYTES];
     digest.copy_from_slice(&Sha256::digest(metadata)[..DIGEST_BYTES]);
@@ -47,7 +47,7 @@ pub(super) fn digest(opened: &Opened, txn: &RoTxn<'_>) -> Result<[u8; DIGEST_BYT
 impl Header {
     /// Returns the header in a snapshot, `None` where there is no image; `Err` with the reason for
     /// which it does not fit.
-    pub(super) fn find(
+    pub(crate) fn find(
         opened: &Opened,
         txn: &RoTxn<'_>,
     ) -> Result<Result<Option<Self>, &'static str>, Failure> {
@@ -71,11 +71,11 @@ impl Header {
     }
 
     /// The section of this number, if the image has one.
-    pub(super) fn section(&self, number: u8) -> Option<&Section> {
+    pub(crate) fn section(&self, number: u8) -> Option<&Section> {
         self.sections.iter().find(|section| section.number == number)
     }
 
-    pub(super) fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
         bytes.extend_from_slice(&self.generation.to_be_bytes());
         bytes.extend_from_slice(&self.up_to.to_be_bytes());
@@ -89,7 +89,7 @@ impl Header {
         record::seal(bytes, 0)
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let (&version, rest) = record::unsealed(0, bytes)?.split_first()?;
         let (generation, rest) = rest.split_first_chunk()?;
         let (up_to, rest) = rest.split_first_chunk()?;

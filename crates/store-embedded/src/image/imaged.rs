@@ -16,7 +16,7 @@ use crate::errors::explain;
 /// An image and the tables of later changes, in a snapshot.
 pub(crate) struct Imaged<'a, 'txn> {
     image: Option<View<'a, 'txn>>,
-    later: &'a Box<dyn Tables>,
+    later: &'a dyn Tables,
     refused: &'a Refused,
 }
 
@@ -24,7 +24,7 @@ impl<'a, 'txn> Imaged<'a, 'txn> {
     /// The tables `later` alone where there is no image.
     pub(crate) fn new(
         image: Option<&'a Header>,
-        later: &'a Box<dyn Tables>,
+        later: &'a dyn Tables,
         opened: &'a Opened,
         txn: &'a RoTxn<'txn>,
         kind: &'a SketchKind,
@@ -44,13 +44,13 @@ impl Filed for Imaged<'_, '_> {
         max_distance: Distance,
         visit: &mut dyn FnMut(Hit<'_>),
     ) -> Result<Cost> {
-        let Some(image) = &self.image else { return self.later.near(queries, max_distance, visit) };
+        let Some(image) = &self.image else { return Ok(self.later.near(queries, max_distance, visit)) };
         let mut cost = Cost::default();
         for (place, query) in queries.iter().enumerate() {
             let of_query = self.later.near(&[*query], max_distance, &mut |hit| {
                 visit(Hit { query: place, ..hit });
             });
-            let Cost { n_buckets, n_candidates } = of_query?;
+            let Cost { n_buckets, n_candidates } = of_query;
             let imaged = image.near(query, max_distance, &mut |number, fingerprint| {
                 let distance = fingerprint.distance(query.fingerprint());
                 visit(Hit { query: place, fingerprint, distance, numbers: slice::from_ref(&number) });

@@ -6,8 +6,8 @@ use index::{Family, SketchKind};
 use simhash::{BucketKey, Distance, Facet, Fingerprint};
 
 use super::block::{Block, FINGERPRINTS, Place};
-use super::{Blocks, Header, place_of};
-use crate::environment::Opened;
+use super::{Header, place_of};
+use crate::environment::{Blocks, Opened};
 
 /// The reason for which a look-up failed.
 #[derive(Debug)]
@@ -110,6 +110,6 @@ impl<'a> View<'a, '_> {
 }
 
 /// The word of a document's facet in the section of fingerprints.
-pub(super) fn word_of(number: u64, family: Family) -> u64 {
+pub(crate) fn word_of(number: u64, family: Family) -> u64 {
     number << 8 | u64::from(place_of(family))
 }

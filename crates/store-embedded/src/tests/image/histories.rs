@@ -28,7 +28,7 @@ impl Imaging {
             if n.is_multiple_of(3) {
                 self.store.write_image()?;
             }
-            if n / 3 % 2 == 0 {
+            if (n / 3).is_multiple_of(2) {
                 forget(&self.store);
             }
         }

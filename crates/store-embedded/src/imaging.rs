@@ -17,15 +17,15 @@ use index::{Error, Family, Metadata, Result, Sketch, SketchKind};
 use runs::WordSorter;
 
 use self::cutter::{Cutter, Ready};
-pub(super) use self::drop::drop_others;
-use super::block::FINGERPRINTS;
-use super::header::{self, Header};
-use super::view::word_of;
-use super::{GENERATION_KEY, HEADER_KEY, place_of};
-use crate::environment::Opened;
-use crate::errors::{Failure, io_error};
-use crate::record;
-use crate::shared::Shared;
+pub(super) use self::drop::drop_all;
+use self::drop::drop_others;
+use super::environment::Opened;
+use super::errors::{Failure, io_error};
+use super::image::{
+    self, FINGERPRINTS, GENERATION_KEY, HEADER_KEY, Header, Place, Section, place_of, word_of,
+};
+use super::record;
+use super::shared::Shared;
 
 /// The records read in one snapshot.
 const STEP: usize = 50_000;
@@ -38,7 +38,7 @@ const UP_TO_MAX: u64 = u32::MAX as u64;
 
 /// Writes an image where the part of the documents without one is large, and returns true if it
 /// did.
-pub(crate) fn write(shared: &Shared) -> Result<bool> {
+pub(super) fn write(shared: &Shared) -> Result<bool> {
     if !shared.read(|opened, txn, _| is_worth(shared, opened, txn))? {
         return Ok(false);
     }
@@ -66,7 +66,7 @@ pub(crate) fn write(shared: &Shared) -> Result<bool> {
 /// Compares the documents that an opening would have to file with all, and what is in the image and
 /// gone with what is there.
 fn is_worth(shared: &Shared, opened: &Opened, txn: &RoTxn<'_>) -> Result<bool, Failure> {
-    let header = super::find(opened, txn, &shared.refused)?;
+    let header = image::find(opened, txn, &shared.refused)?;
     let (up_to, n_in_image) = header.map_or((0, 0), |header| (header.up_to, header.n_documents));
     let n_documents = opened.log.len(txn)?;
     let mut n_later: u64 = 0;
@@ -103,8 +103,9 @@ impl<'a> Claim<'a> {
         Ok(Self { shared, generation, up_to, n_documents: Cell::new(0) })
     }
 
-    /// Puts the fingerprints of all documents into blocks, and their keys into a sorter. `None` where
-    /// another writer has begun, or where a document has facets for which an image has no place.
+    /// Puts the fingerprints of all documents into blocks, and their keys into a sorter. `None`
+    /// where another writer has begun, or where a document has facets for which an image has no
+    /// place.
     fn collect(&self, cutter: &mut Cutter) -> Result<Option<WordSorter>> {
         let mut sorter = WordSorter::new(self.shared.environment.directory(), N_FLAGS);
         let mut first = 0;
@@ -137,7 +138,8 @@ impl<'a> Claim<'a> {
         }
     }
 
-    /// Writes the blocks that are ready, a few at a time. Returns false if another writer has begun.
+    /// Writes the blocks that are ready, a few at a time. Returns false if another writer has
+    /// begun.
     fn put(&self, ready: &mut Vec<Ready>) -> Result<bool> {
         for blocks in ready.chunks(self.shared.limits.blocks_at_once) {
             let is_put = self.shared.environment.with(|opened| {
@@ -157,14 +159,14 @@ impl<'a> Claim<'a> {
     }
 
     /// Puts the header in place. Returns false if another writer has begun.
-    fn end(&self, sections: Vec<header::Section>) -> Result<bool> {
+    fn end(&self, sections: Vec<Section>) -> Result<bool> {
         self.shared.environment.with(|opened| {
             self.write(opened, |txn| {
                 let header = Header {
                     generation: self.generation,
                     up_to: self.up_to,
                     n_documents: self.n_documents.get(),
-                    digest: header::digest(opened, txn)?,
+                    digest: image::digest(opened, txn)?,
                     sections: sections.clone(),
                 };
                 Ok(opened.meta.put(txn, HEADER_KEY, &header.encode())?)
@@ -193,7 +195,7 @@ impl<'a> Claim<'a> {
 /// of blocks tell as much.
 fn last_generation(opened: &Opened, txn: &RoTxn<'_>) -> Result<u64, Failure> {
     let noted = opened.meta.get(txn, GENERATION_KEY)?.and_then(|bytes| record::decode_number(bytes).ok());
-    let last = opened.blocks()?.last(txn)?.and_then(|(key, _)| super::block::Place::decode(key));
+    let last = opened.blocks()?.last(txn)?.and_then(|(key, _)| Place::decode(key));
     let written = last.map_or(0, |place| place.generation);
     Ok(noted.unwrap_or(0).max(written.into()))
 }

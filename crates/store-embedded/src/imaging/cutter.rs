@@ -1,7 +1,6 @@
 //! Cuts ascending entries into blocks.
 
-use crate::image::block::{self, FINGERPRINTS, Place};
-use crate::image::header::Section;
+use crate::image::{self, FINGERPRINTS, Place, Section};
 
 /// The key and the value of a block.
 pub(super) type Ready = (Vec<u8>, Vec<u8>);
@@ -34,7 +33,7 @@ impl Cutter {
         if self.last == Some(word) {
             return;
         }
-        if self.body.len() + block::entry_bytes(section) > self.body_bytes_max && self.last.is_some() {
+        if self.body.len() + image::entry_bytes(section) > self.body_bytes_max && self.last.is_some() {
             self.close(word - 1);
             self.place.from = word;
         }
@@ -54,9 +53,9 @@ impl Cutter {
         }
         if let Some(section) = self.sections.last_mut() {
             section.n_blocks += 1;
-            section.n_entries += (self.body.len() / block::entry_bytes(number)) as u64;
+            section.n_entries += (self.body.len() / image::entry_bytes(number)) as u64;
         }
-        self.ready.push((self.place.encode().to_vec(), block::encode(self.place, until, &self.body)));
+        self.ready.push((self.place.encode().to_vec(), image::encode(self.place, until, &self.body)));
         self.body.clear();
     }
 

@@ -7,8 +7,7 @@ use index::Result;
 
 use crate::environment::Opened;
 use crate::errors::Failure;
-use crate::image::block::Place;
-use crate::image::header::Header;
+use crate::image::{HEADER_KEY, Header, Place};
 use crate::shared::Shared;
 
 /// Drops all blocks below a generation but those of the image in use, some in each transaction.
@@ -42,4 +41,15 @@ fn drop_some(shared: &Shared, opened: &Opened, generation: u32) -> Result<bool, 
     }
     txn.commit()?;
     Ok(n_left > 0)
+}
+
+/// Drops the image: its header, then its blocks.
+pub(crate) fn drop_all(shared: &Shared) -> Result<()> {
+    shared.environment.with(|opened| {
+        let mut txn = opened.write_txn()?;
+        shared.metadata(opened, &txn)?;
+        opened.meta.delete(&mut txn, HEADER_KEY)?;
+        txn.commit()
+    })?;
+    drop_others(shared, u32::MAX)
 }
