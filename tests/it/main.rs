@@ -17,6 +17,7 @@ mod file_size;
 mod files;
 mod hbase;
 mod idf;
+mod image;
 mod indexer;
 mod kerberos;
 mod known_ids;

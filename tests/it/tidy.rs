@@ -34,7 +34,13 @@ const EDGES: [(&str, &[&str]); 20] = [
     // The stores do not depend on each other.
     (
         "pigeonhole-store-embedded",
-        &["pigeonhole-index", "pigeonhole-minhash", "pigeonhole-simhash", "pigeonhole-tables"],
+        &[
+            "pigeonhole-index",
+            "pigeonhole-minhash",
+            "pigeonhole-runs",
+            "pigeonhole-simhash",
+            "pigeonhole-tables",
+        ],
     ),
     // HBase's protocol, for any program.
     ("hbase-rpc", &[]),

@@ -47,6 +47,9 @@ pub enum FindingKind {
     DeadClaim,
     /// A removal whose owner has died: the document is gone, some of its traces are left.
     HalfRemoved,
+    /// An image of the search tables that is damaged, and so not used: openings take longer.
+    /// Mended, it is dropped.
+    Image,
     /// A document whose text was kept and is gone. Verdicts about the document fail. Once mended,
     /// estimates decide about the document, as about a document inserted without a text.
     TextLost,
@@ -62,11 +65,12 @@ pub enum FindingKind {
 
 impl FindingKind {
     /// All kinds, in the order of reports.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Unfiled,
         Self::Ghost,
         Self::DeadClaim,
         Self::HalfRemoved,
+        Self::Image,
         Self::TextLost,
         Self::Ahead,
         Self::Foreign,
@@ -87,6 +91,7 @@ impl fmt::Display for FindingKind {
             Self::Ghost => "ghost",
             Self::DeadClaim => "dead claim",
             Self::HalfRemoved => "half removed",
+            Self::Image => "image",
             Self::TextLost => "text lost",
             Self::Ahead => "ahead",
             Self::Foreign => "foreign",

@@ -2,6 +2,7 @@
 
 mod digest;
 mod foresight;
+mod preparing;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -166,22 +167,6 @@ impl Index {
     #[must_use]
     pub fn recipe(&self) -> &BTreeMap<String, String> {
         &self.metadata.recipe
-    }
-
-    /// See [`Store::prepare`]: a service calls it before it says that it is ready.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub fn prepare(&self) -> Result<()> {
-        self.store.prepare()
-    }
-
-    /// See [`Store::ready`].
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub fn ready(&self) -> Result<()> {
-        self.store.ready()
     }
 
     /// See [`Store::insert`].

@@ -60,8 +60,8 @@ pub use selection::Selection;
 pub use sketch::{Family, Features, Sketch};
 pub use source::{InvalidSource, MAX_SOURCE_BYTES, Source};
 pub use store::{
-    CellPage, ClaimCounts, ConnectionCounts, Cursor, MAX_BATCH, MAX_SKETCH_KEYS, Page, Status, Store,
-    WriteMark,
+    CellPage, ClaimCounts, ConnectionCounts, Cursor, ImageStatus, MAX_BATCH, MAX_SKETCH_KEYS, Page, Status,
+    Store, WriteMark,
 };
 pub use tables::Cost;
 pub use text::{CountTexts, Counter, Text, TextKeeping, TextPlace};

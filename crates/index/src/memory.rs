@@ -227,7 +227,7 @@ impl Store for MemoryStore {
         check_batch(queries.len())?;
         let (contents, horizon) = self.read_created()?;
         let live = contents.live(horizon)?;
-        search::neighbours(&*contents.tables, queries, rule, limit, &live, &*contents, &contents.bounded)
+        search::neighbours(&contents.tables, queries, rule, limit, &live, &*contents, &contents.bounded)
     }
 
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {

@@ -153,7 +153,7 @@ impl<B: Deref<Target = dyn Store>> Overlay<B> {
     ) -> Result<Vec<(Neighbours, u64)>> {
         let horizon = self.horizon(layer)?;
         let counts = |number: u64| horizon.is_live(layer.hidden_documents[number as usize].inserted_at);
-        let found = search::count(&*layer.hidden_tables, queries, rule, &counts, layer)?;
+        let found = search::count(&layer.hidden_tables, queries, rule, &counts, layer)?;
         let n_hidden: Vec<usize> = found.into_iter().map(|n| n as usize).collect();
         let n_hidden_max = n_hidden.iter().copied().max().unwrap_or(0);
         let found = self.base.near(queries, rule, limit.saturating_add(n_hidden_max))?;

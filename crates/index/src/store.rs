@@ -6,7 +6,7 @@ mod status;
 use serde::{Deserialize, Serialize};
 
 pub use self::pages::{CellPage, Cursor, Page};
-pub use self::status::{ClaimCounts, ConnectionCounts, Status};
+pub use self::status::{ClaimCounts, ConnectionCounts, ImageStatus, Status};
 use crate::{
     Document, DocumentId, Examined, Insertion, Metadata, NearDocuments, Neighbours, Result, Rule, Segments,
     Selection, Sketch, StoredDocument, Text,
@@ -108,6 +108,17 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// `NotFound` before [`create`](Self::create), and those of a read.
     fn prepare(&self) -> Result<()>;
+
+    /// Makes the first search after later openings as fast as after this one: a store that fills
+    /// tables in memory writes down an image of them, where a large part of the documents is in
+    /// none. A job calls `write_image` at its end. Others may read and write meanwhile. Returns
+    /// true if an image was written.
+    ///
+    /// # Errors
+    /// Those of a write. The documents are as before, whatever happens.
+    fn write_image(&self) -> Result<bool> {
+        Ok(false)
+    }
 
     /// Tries the two promises of a service: the store can be searched, and it can be written to.
     /// Writes nothing and is soon done. A service calls `ready` for each check of its readiness.

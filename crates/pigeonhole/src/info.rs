@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::Context;
-use index::TextKeeping;
+use index::{ImageStatus, TextKeeping};
 use program::settings::TASK;
 
 use crate::stored::StoredArgs;
@@ -31,9 +31,10 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         return Ok(writeln!(out, "{}", key.secret())?);
     }
     // Before any output, because this may take long, and fail.
+    let status = index.status()?;
     let (n_documents, digest) = match args.digest {
         true => index.digest().map(|(n_documents, digest)| (Some(n_documents), Some(digest)))?,
-        false => (index.status()?.n_documents, None),
+        false => (status.n_documents, None),
     };
     match n_documents {
         Some(n_documents) => writeln!(out, "documents     {n_documents}")?,
@@ -65,6 +66,12 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     match index.metadata().retain {
         Some(retain) => writeln!(out, "retain        {retain} after insertion")?,
         None => writeln!(out, "retain        until removed")?,
+    }
+    if let Some(ImageStatus { up_to, last_change }) = status.image {
+        writeln!(
+            out,
+            "image         up to change {up_to} of {last_change}: a search need not read all documents"
+        )?;
     }
     writeln!(out, "format        {}", index.metadata().format_version)?;
     writeln!(out, "identity      {}", index.metadata().identity)?;

@@ -18,6 +18,7 @@ What can be found:
   ghost         an entry of the index that leads to no document; it costs room, no answer is wrong
   dead claim    an insertion whose process died; its document is there only if inserted again
   half removed  a removal whose process died; the document is gone, and something of it is left
+  image         an image of the search tables that is damaged, and so not used; mended, it is dropped
   text lost     a document whose text is gone; verdicts about it fail. Mended, it is one that came
                 without a text, and estimates decide about it; index it again to count
   ahead         a document inserted by a clock that was ahead of this machine's by more than a day

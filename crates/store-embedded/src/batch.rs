@@ -18,8 +18,9 @@ use tables::Tables;
 
 use super::environment::Opened;
 use super::errors::{Failure, explain};
+use super::image::Refused;
 use super::limits::Limits;
-use super::ram::REMOVALS_FLOOR_KEY;
+use super::ram::{REMOVALS_FLOOR_KEY, Ram};
 use super::record::{self, Removal};
 use super::texts::{self, Cache, Packer};
 use super::{expiry, times};
@@ -68,7 +69,8 @@ struct Texts<'a> {
 /// The tables after the batch. The tables of the last commit are never touched, so other threads go
 /// on searching in them, and a failed batch leaves nothing to undo.
 struct Search<'a> {
-    committed: &'a dyn Tables,
+    committed: &'a Ram,
+    refused: &'a Refused,
     bounded: &'a Bounded,
     /// The numbers in `committed` that the batch has removed.
     removed: HashSet<u64>,
@@ -83,7 +85,7 @@ impl<'a, 'e> Batch<'a, 'e> {
         opened: &'a Opened,
         txn: &'a mut RwTxn<'e>,
         metadata: &'a Metadata,
-        committed: Option<(&'a dyn Tables, &'a Bounded)>,
+        committed: Option<(&'a Ram, &'a Refused, &'a Bounded)>,
         texts: &'a Cache,
         clock: &Clock,
     ) -> Result<Self, Failure> {
@@ -103,8 +105,9 @@ impl<'a, 'e> Batch<'a, 'e> {
             }
             None => None,
         };
-        let search = committed.map(|(committed, bounded)| Search {
+        let search = committed.map(|(committed, refused, bounded)| Search {
             committed,
+            refused,
             bounded,
             removed: HashSet::new(),
             inserted: search::new_tables(),
@@ -234,11 +237,14 @@ impl Shelf for Batch<'_, '_> {
     }
 
     fn nearest(&self, sketch: &Sketch, rule: &Rule, except: Option<u64>) -> Result<Option<Match>, Failure> {
-        let Some(Search { committed, removed, inserted, bounded }) = &self.search else { return Ok(None) };
+        let Some(Search { committed, refused, removed, inserted, bounded }) = &self.search else {
+            return Ok(None);
+        };
         let counts =
             |number| self.live.contains(number) && Some(number) != except && !removed.contains(&number);
         let records = self.records();
-        Ok(search::nearest(&[*committed, &**inserted], sketch, rule, &counts, &records, bounded)?)
+        let committed = committed.imaged(self.opened, self.txn, self.kind, refused);
+        Ok(search::nearest(&[&committed, inserted], sketch, rule, &counts, &records, bounded)?)
     }
 
     fn keeps_texts(&self) -> Result<bool, Failure> {

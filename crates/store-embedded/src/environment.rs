@@ -11,7 +11,7 @@ mod transactions;
 use std::fs::File;
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 use std::time::Duration;
 
 use heed::byteorder::BE;
@@ -45,6 +45,9 @@ const GROWTH_BYTES: u64 = 64 << 10;
 /// closing.
 const CLOSING_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The database of the image's blocks.
+pub(super) type Blocks = Database<'static, Bytes, Bytes>;
+
 /// An environment that opens itself anew when it has to.
 pub(super) struct Environment {
     directory: PathBuf,
@@ -74,6 +77,8 @@ pub(super) struct Opened {
     /// Change number → text of the document inserted by the change, until it is removed. `None` in
     /// an index created before texts existed.
     pub(super) texts: Option<Database<'static, U64<BE>, Bytes>>,
+    /// The blocks of the image, once there is a database of them.
+    image: OnceLock<Blocks>,
     /// The number of earlier openings.
     generation: u64,
 }
@@ -166,6 +171,38 @@ impl Opened {
         let log = self.log.remap_data_type::<heed::types::DecodeIgnore>().last(txn)?;
         let removals = self.removals.remap_data_type::<heed::types::DecodeIgnore>().last(txn)?;
         Ok(log.max(removals).map_or(0, |(number, ())| number))
+    }
+
+    /// The database of the image's blocks, if there was one when it was last looked for.
+    pub(super) fn image(&self) -> Option<Blocks> {
+        self.image.get().copied()
+    }
+
+    /// The database of the image's blocks, which the caller has made.
+    pub(super) fn blocks(&self) -> Result<Blocks> {
+        self.image().ok_or_else(|| Error::corrupt("the database of the image is missing"))
+    }
+
+    /// Looks for the database of the image's blocks, which another process may have made. For a
+    /// caller without a transaction.
+    pub(super) fn look_for_image(&self) -> Result<(), Failure> {
+        if self.image.get().is_none()
+            && let Some(found) = databases::find_image(&self.env)?
+        {
+            self.image.get_or_init(|| found);
+        }
+        Ok(())
+    }
+
+    /// Makes the database of the image's blocks, unless it is there. For a caller without a
+    /// transaction.
+    pub(super) fn make_image(&self) -> Result<(), Failure> {
+        self.look_for_image()?;
+        if self.image.get().is_none() {
+            let made = databases::make_image(&self.env, &self.writers, self.patience)?;
+            self.image.get_or_init(|| made);
+        }
+        Ok(())
     }
 
     /// Checks every page of the file, once in this process. For a caller without a transaction that
@@ -301,6 +338,7 @@ fn open_once(
     let (meta, log) = (meta.remap_key_type(), log.remap_key_type());
     let (ids, removals) = (ids.remap_data_type(), removals.remap_key_type());
     let texts = texts.map(|texts| texts.remap_key_type());
+    let image = databases::find_image(&env)?.map_or_else(OnceLock::new, OnceLock::from);
     let map_bytes = env.info().map_size;
     Ok(Opened {
         env,
@@ -314,6 +352,7 @@ fn open_once(
         ids,
         removals,
         texts,
+        image,
         generation,
     })
 }

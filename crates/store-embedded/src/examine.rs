@@ -1,5 +1,5 @@
-//! The examination of a store: each record can be read, records and ids lead to each other, and
-//! each text exists and belongs to a document.
+//! The examination of a store: each record can be read, records and ids lead to each other, each
+//! text exists and belongs to a document, and the image is as written.
 
 use std::ops::Bound;
 
@@ -13,6 +13,7 @@ use super::errors::Failure;
 use super::record::{self, Removal};
 use super::shared::Shared;
 use super::texts;
+use super::{image, imaging};
 
 /// The records of one step. A step is one snapshot, so no snapshot is held for long.
 const STEP: u64 = 100_000;
@@ -68,6 +69,14 @@ pub(super) fn examine(
         let (step, next) = step(shared, mends, |opened, txn, _| texts(opened, txn, from))?;
         step.report(mends, report);
         first = next;
+    }
+    let image = shared.read(|opened, txn, _| image::check(opened, txn))?;
+    report(Examined::Items(image.n_blocks));
+    if let Some(defect) = image.defect {
+        if mends {
+            imaging::drop_all(shared)?;
+        }
+        report(Examined::Found(Finding { kind: FindingKind::Image, place: defect, is_mended: mends }));
     }
     let removals = shared.read(|opened, txn, metadata| removals(opened, txn, &metadata.kind))?;
     removals.report(false, report);

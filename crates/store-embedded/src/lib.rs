@@ -16,6 +16,8 @@ mod environment;
 mod errors;
 mod examine;
 mod expiry;
+mod image;
+mod imaging;
 mod limits;
 mod pages;
 mod place;
@@ -36,8 +38,8 @@ use index::backend::search::Documents;
 use index::backend::{check_batch, check_documents, page_len};
 use index::backend::{rule, search};
 use index::{
-    Cursor, Document, DocumentId, Error, Examined, Insertion, Metadata, Neighbours, Page, Result, Rule,
-    Selection, Sketch, Status, Store, StoredDocument, Text, WriteMark,
+    Cursor, Document, DocumentId, Error, Examined, ImageStatus, Insertion, Metadata, Neighbours, Page,
+    Result, Rule, Selection, Sketch, Status, Store, StoredDocument, Text, WriteMark,
 };
 
 /// Runs the examples of the README.
@@ -76,6 +78,10 @@ impl Store for EmbeddedStore {
 
     fn prepare(&self) -> Result<()> {
         self.shared.catch_up()
+    }
+
+    fn write_image(&self) -> Result<bool> {
+        imaging::write(&self.shared)
     }
 
     fn ready(&self) -> Result<()> {
@@ -195,15 +201,19 @@ impl Store for EmbeddedStore {
     }
 
     fn status(&self) -> Result<Status> {
-        let n_documents = self.shared.environment.with(|opened| {
+        let (n_documents, image) = self.shared.environment.with(|opened| {
             if self.shared.find_metadata(opened)?.is_none() {
-                return Ok(0);
+                return Ok((0, None));
             }
+            opened.look_for_image()?;
             let txn = opened.read_txn()?;
             let horizon = self.shared.horizon(opened, &txn, &self.clock)?;
             let live = self.shared.seen.live(opened, &txn, horizon)?;
             let n_stored = opened.log.len(&txn)?;
-            Ok(n_stored - expiry::n_expired(opened, &txn, &live)?)
+            let image = image::find(opened, &txn, &self.shared.refused)?;
+            let last_change = opened.last_change(&txn)?;
+            let image = image.map(|image| ImageStatus { up_to: image.up_to, last_change });
+            Ok((n_stored - expiry::n_expired(opened, &txn, &live)?, image))
         })?;
         // Without this figure the others hold as well.
         let n_free_bytes = self.shared.environment.with(Opened::n_free_bytes).ok();
@@ -213,6 +223,7 @@ impl Store for EmbeddedStore {
             n_disk_bytes: Some(directory::data_bytes(self.shared.environment.directory())),
             n_free_bytes,
             n_table_bytes: ram.as_ref().map(|ram| ram.tables.heap_bytes() as u64),
+            image,
             n_bounded: Some(self.shared.bounded.get()),
             ..Status::default()
         })

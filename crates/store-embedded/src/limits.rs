@@ -15,10 +15,13 @@ const FOLLOW_STEP: u64 = 16_384;
 /// The time a call waits for its turn to write while others commit nothing, by default.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The greatest file whose pages are all checked when it is opened, which takes a third of a second
-/// at most. Of a larger file only pages with keys are checked then, and all pages before a call
-/// that reads all records.
-pub(super) const LOOKED_THROUGH_MAX: u64 = 1 << 30;
+/// The greatest file whose pages are all checked when it is opened, which takes a twentieth of a
+/// second at most. Of a larger file only pages with keys are checked then, and all pages before a
+/// call that reads all records.
+pub(super) const LOOKED_THROUGH_MAX: u64 = 128 << 20;
+
+/// The most bytes of entries in a block of an image: four blocks fill a page of LMDB.
+const BLOCK_BYTES: usize = 984;
 
 /// The limits of a store, which the tests set lower.
 #[derive(Clone, Copy)]
@@ -34,6 +37,12 @@ pub(super) struct Limits {
     pub(super) swept_min: usize,
     /// The time a call waits for its turn.
     pub(super) patience: Duration,
+    /// The documents in no image up to which none is written; in a large index it is an eighth.
+    pub(super) image_min: u64,
+    /// The most bytes of entries in a block of an image.
+    pub(super) block_bytes: usize,
+    /// The most blocks written or dropped in one transaction.
+    pub(super) blocks_at_once: usize,
     /// The file up to which opening looks at every page.
     pub(super) looked_through_max: u64,
 }
@@ -47,6 +56,9 @@ impl Default for Limits {
             follow_step: FOLLOW_STEP,
             swept_min: SWEPT_MIN,
             patience: PATIENCE,
+            image_min: 10_000,
+            block_bytes: BLOCK_BYTES,
+            blocks_at_once: 8_192,
             looked_through_max: LOOKED_THROUGH_MAX,
         }
     }

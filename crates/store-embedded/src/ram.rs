@@ -1,5 +1,5 @@
 //! The search tables in memory, which follow the committed changes. Nothing else changes them, so
-//! they never differ from the disk.
+//! they never differ from the disk. Where there is an image, they hold the later changes alone.
 
 use heed::RoTxn;
 use index::SketchKind;
@@ -8,6 +8,7 @@ use tables::Tables;
 
 use super::environment::Opened;
 use super::errors::Failure;
+use super::image::{self, Header, Imaged, Refused};
 use super::record;
 
 /// The key in `meta` of the number of the newest forgotten removal.
@@ -21,12 +22,37 @@ pub(super) struct Ram {
     pub(super) tables: Box<dyn Tables>,
     /// The tables hold all changes up to this one, and none after it.
     pub(super) applied: u64,
+    /// The image of all changes that the tables do not hold, from the first one on.
+    pub(super) image: Option<Header>,
 }
 
 impl Ram {
+    /// Returns true if the tables are as of the last change in a snapshot, which has their image.
+    pub(super) fn is_of(&self, opened: &Opened, txn: &RoTxn<'_>, refused: &Refused) -> Result<bool, Failure> {
+        Ok(self.applied == opened.last_change(txn)? && self.has_image(opened, txn, refused)?)
+    }
+
+    /// Returns true if the image is there and can be used, or if there is no need of one.
+    fn has_image(&self, opened: &Opened, txn: &RoTxn<'_>, refused: &Refused) -> Result<bool, Failure> {
+        let Some(image) = &self.image else { return Ok(true) };
+        Ok(image.generation != refused.generation() && image.is_in(opened, txn)?)
+    }
+
+    /// All documents as of the change `applied`, which must be the last one in the snapshot.
+    pub(super) fn imaged<'a, 'txn>(
+        &'a self,
+        opened: &'a Opened,
+        txn: &'a RoTxn<'txn>,
+        kind: &'a SketchKind,
+        refused: &'a Refused,
+    ) -> Imaged<'a, 'txn> {
+        Imaged::new(self.image.as_ref(), &*self.tables, opened, txn, kind, refused)
+    }
+
     /// Brings the tables up to the snapshot of `txn`, or `n_changes_max` changes nearer to it, and
     /// returns the change reached. Builds them where there are none, and anew where removals they
-    /// have not seen are forgotten: in one go, because they are built from a snapshot.
+    /// have not seen are forgotten or their image is gone: in one go, because they are built from a
+    /// snapshot. Builds them from the image where there is one.
     ///
     /// After an error the tables are as before, or have some of the changes after `applied`
     /// already; applying those again changes nothing.
@@ -35,12 +61,14 @@ impl Ram {
         opened: &Opened,
         txn: &RoTxn<'_>,
         kind: &SketchKind,
+        refused: &Refused,
         n_changes_max: u64,
     ) -> Result<u64, Failure> {
         let last = opened.last_change(txn)?;
         let floor = removals_floor(opened, txn)?;
         if let Some(ram) = ram
             && ram.applied >= floor
+            && ram.has_image(opened, txn, refused)?
         {
             ram.apply(opened, txn, kind, last.min(ram.applied.saturating_add(n_changes_max)))?;
             return Ok(ram.applied);
@@ -49,7 +77,9 @@ impl Ram {
         *ram = None;
         let mut tables = search::new_tables();
         let mut decoded = Vec::with_capacity(DECODED_MAX);
-        for entry in opened.log.iter(txn)? {
+        let image = image::find(opened, txn, refused)?;
+        let first = image.as_ref().map_or(0, |image| image.up_to + 1);
+        for entry in opened.log.range(txn, &(first..))? {
             let (number, bytes) = entry?;
             let facets = record::decode_sketch(number, bytes, kind)?.into_facets();
             decoded.extend(facets.into_iter().map(|(_, facet)| (facet, number)));
@@ -59,7 +89,7 @@ impl Ram {
             }
         }
         tables.insert_all(&decoded);
-        *ram = Some(Self { tables, applied: last });
+        *ram = Some(Self { tables, applied: last, image });
         Ok(last)
     }
 

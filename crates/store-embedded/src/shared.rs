@@ -6,14 +6,14 @@ use std::sync::RwLock;
 use heed::RoTxn;
 use index::backend::Horizon;
 use index::backend::Known;
-use index::backend::search::Bounded;
+use index::backend::search::{Bounded, Filed};
 use index::{Clock, Error, ErrorKind, Metadata, Result, TextKeeping};
-use tables::Tables;
 
 use super::batch::{Batch, Records};
 use super::environment::{Environment, METADATA_KEY, Opened};
 use super::errors::Failure;
 use super::expiry::Seen;
+use super::image::{self, Refused};
 use super::limits::Limits;
 use super::ram::Ram;
 use super::texts::Cache;
@@ -34,6 +34,7 @@ pub(super) struct Shared {
     pub(super) texts: Cache,
     /// `None` until the first search.
     pub(super) ram: RwLock<Option<Ram>>,
+    pub(super) refused: Refused,
     pub(super) limits: Limits,
 }
 
@@ -91,17 +92,24 @@ impl Shared {
     /// Does `work` in a snapshot, with the tables as of the same change.
     pub(super) fn search<T>(
         &self,
-        work: impl Fn(&Opened, &RoTxn<'_>, &dyn Tables) -> Result<T, Failure>,
+        work: impl Fn(&Opened, &RoTxn<'_>, &dyn Filed) -> Result<T, Failure>,
+    ) -> Result<T> {
+        self.without_damage(|| self.try_search(&work))
+    }
+
+    fn try_search<T>(
+        &self,
+        work: &impl Fn(&Opened, &RoTxn<'_>, &dyn Filed) -> Result<T, Failure>,
     ) -> Result<T> {
         for _ in 0..SHARED_ATTEMPTS_MAX {
             let answer = self.environment.with(|opened| {
                 // In this order: the tables are never ahead of a snapshot taken after them.
                 let ram = self.ram.read().map_err(|_| Error::poisoned())?;
                 let txn = opened.read_txn()?;
-                self.metadata(opened, &txn)?;
+                let kind = &self.metadata(opened, &txn)?.kind;
                 match &*ram {
-                    Some(ram) if ram.applied == opened.last_change(&txn)? => {
-                        work(opened, &txn, &*ram.tables).map(Some)
+                    Some(ram) if ram.is_of(opened, &txn, &self.refused)? => {
+                        work(opened, &txn, &ram.imaged(opened, &txn, kind, &self.refused)).map(Some)
                     }
                     _ => Ok(None),
                 }
@@ -116,9 +124,19 @@ impl Shared {
             let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
             let txn = opened.read_txn()?;
             let kind = &self.metadata(opened, &txn)?.kind;
-            Ram::follow(&mut ram, opened, &txn, kind, u64::MAX)?;
-            work(opened, &txn, &*built(&ram)?.tables)
+            Ram::follow(&mut ram, opened, &txn, kind, &self.refused, u64::MAX)?;
+            work(opened, &txn, &built(&ram)?.imaged(opened, &txn, kind, &self.refused))
         })
+    }
+
+    /// Does `work`, once more if it meets an image that is damaged: without that image then. The
+    /// work has changed nothing where it fails.
+    fn without_damage<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
+        let refused = self.refused.generation();
+        match work() {
+            Err(_) if self.refused.generation() != refused => work(),
+            answer => answer,
+        }
     }
 
     /// Brings the tables up to the last commit before this call, step by step, so searches get in
@@ -132,23 +150,33 @@ impl Shared {
                 if let Some(ram) = &*ram {
                     let txn = opened.read_txn()?;
                     self.metadata(opened, &txn)?;
-                    let last = opened.last_change(&txn)?;
-                    if ram.applied >= last {
-                        return Ok((ram.applied, last));
+                    if ram.is_of(opened, &txn, &self.refused)? {
+                        return Ok((ram.applied, ram.applied));
                     }
                 }
                 drop(ram);
-                opened.look_through()?;
+                if !self.has_image(opened)? {
+                    opened.look_through()?;
+                }
                 let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
                 let txn = opened.read_txn()?;
                 let kind = &self.metadata(opened, &txn)?.kind;
-                let applied = Ram::follow(&mut ram, opened, &txn, kind, self.limits.follow_step)?;
+                let applied =
+                    Ram::follow(&mut ram, opened, &txn, kind, &self.refused, self.limits.follow_step)?;
                 Ok((applied, opened.last_change(&txn)?))
             })?;
             if applied >= *target.get_or_insert(last) {
                 return Ok(());
             }
         }
+    }
+
+    /// Returns true if there is an image for use, so that not all records are about to be read.
+    fn has_image(&self, opened: &Opened) -> Result<bool, Failure> {
+        opened.look_for_image()?;
+        let txn = opened.read_txn()?;
+        self.metadata(opened, &txn)?;
+        Ok(image::find(opened, &txn, &self.refused)?.is_some())
     }
 
     /// Does `work` on `n_items` in a write transaction, alone among all threads and processes, and
@@ -160,17 +188,35 @@ impl Shared {
         searches: bool,
         work: impl Fn(&mut Batch<'_, '_>) -> Result<T, Failure>,
     ) -> Result<T> {
-        if searches {
-            // Not needed, but changes followed here need not be followed while others wait to
-            // write.
-            self.catch_up()?;
+        let answer = self.without_damage(|| {
+            if searches {
+                // Not needed, but changes followed here need not be followed while others wait to
+                // write.
+                self.catch_up()?;
+            }
+            self.try_write(clock, n_items, searches, &work)
+        })?;
+        // The batch is committed, whatever happens now; a search follows by itself if the tables
+        // are behind.
+        if self.is_prepared() {
+            let _ = self.catch_up();
         }
-        let answer = self.environment.with(|opened| {
+        Ok(answer)
+    }
+
+    fn try_write<T>(
+        &self,
+        clock: &Clock,
+        n_items: usize,
+        searches: bool,
+        work: &impl Fn(&mut Batch<'_, '_>) -> Result<T, Failure>,
+    ) -> Result<T> {
+        self.environment.with(|opened| {
             let mut txn = opened.write_txn()?;
             let metadata = self.metadata(opened, &txn)?;
             let ram = if searches {
                 let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
-                Ram::follow(&mut ram, opened, &txn, &metadata.kind, u64::MAX)?;
+                Ram::follow(&mut ram, opened, &txn, &metadata.kind, &self.refused, u64::MAX)?;
                 drop(ram);
                 // Still the last commit, because no other writer can commit before this transaction
                 // ends.
@@ -179,7 +225,7 @@ impl Shared {
                 None
             };
             let committed = match &ram {
-                Some(ram) => Some((&*built(ram)?.tables, &self.bounded)),
+                Some(ram) => Some((built(ram)?, &self.refused, &self.bounded)),
                 None => None,
             };
             // The batch reads its time here, where no other writer comes in between.
@@ -191,13 +237,7 @@ impl Shared {
             drop(ram);
             txn.commit()?;
             Ok(answer)
-        })?;
-        // The batch is committed, whatever happens now; a search follows by itself if the tables
-        // are behind.
-        if self.is_prepared() {
-            let _ = self.catch_up();
-        }
-        Ok(answer)
+        })
     }
 
     fn is_prepared(&self) -> bool {

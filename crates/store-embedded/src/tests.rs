@@ -5,6 +5,7 @@ mod examine;
 mod follower;
 mod full_disk;
 mod growth;
+mod image;
 mod jumps;
 mod made_anew;
 mod noise;
@@ -37,6 +38,9 @@ const SMALL: Limits = Limits {
     follow_step: 7,
     swept_min: 3,
     patience: PATIENCE,
+    image_min: 3,
+    block_bytes: 48,
+    blocks_at_once: 5,
     looked_through_max: LOOKED_THROUGH_MAX,
 };
 

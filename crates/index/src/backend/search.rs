@@ -6,7 +6,7 @@ mod candidates;
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use simhash::Facet;
+use simhash::{Distance, Facet};
 use tables::{BucketTables, Cost, Hit, Tables};
 
 use self::candidates::{Asked, Candidates};
@@ -28,6 +28,31 @@ pub fn file(tables: &mut dyn Tables, sketch: &Sketch, number: u64) -> bool {
 /// Removes a document's number from each of its facets. Returns false if it was not filed there.
 pub fn unfile(tables: &mut dyn Tables, sketch: &Sketch, number: u64) -> bool {
     sketch.facets().iter().fold(true, |all, (_, facet)| tables.remove(facet, number) && all)
+}
+
+/// Sketches under numbers, in tables in memory or in more than these.
+pub trait Filed {
+    /// As [`Tables::near`], where the numbers may have to be read.
+    ///
+    /// # Errors
+    /// Those of a read.
+    fn near(
+        &self,
+        queries: &[&Facet],
+        max_distance: Distance,
+        visit: &mut dyn FnMut(Hit<'_>),
+    ) -> Result<Cost>;
+}
+
+impl Filed for Box<dyn Tables> {
+    fn near(
+        &self,
+        queries: &[&Facet],
+        max_distance: Distance,
+        visit: &mut dyn FnMut(Hit<'_>),
+    ) -> Result<Cost> {
+        Ok((**self).near(queries, max_distance, visit))
+    }
 }
 
 /// The documents behind the numbers in tables: a search reads them once it has met their numbers.
@@ -74,7 +99,7 @@ impl Bounded {
 /// Memory holds the answers, one query's work, and the numbers of all candidates where the rule
 /// verifies.
 pub fn neighbours(
-    tables: &dyn Tables,
+    tables: &dyn Filed,
     queries: &[Sketch],
     rule: &Rule,
     limit: usize,
@@ -86,7 +111,7 @@ pub fn neighbours(
         Some(facets) => by_distance(tables, &facets, rule, limit, live, documents)?,
         None => {
             let mut candidates = Candidates::default();
-            candidates.propose(tables, queries, rule, &|number| live.contains(number));
+            candidates.propose(tables, queries, rule, &|number| live.contains(number))?;
             candidates.bound(queries.len(), rule);
             let answers = candidates.confirm(queries, rule, Asked::All { limit }, documents)?;
             bounded.add(candidates.n_bounded());
@@ -99,14 +124,14 @@ pub fn neighbours(
 
 /// Counts for each query the near documents among the numbers for which `counts` is true.
 pub(crate) fn count(
-    tables: &dyn Tables,
+    tables: &dyn Filed,
     queries: &[Sketch],
     rule: &Rule,
     counts: &dyn Fn(u64) -> bool,
     documents: &dyn Documents,
 ) -> Result<Vec<u64>> {
     let mut candidates = Candidates::default();
-    candidates.propose(tables, queries, rule, counts);
+    candidates.propose(tables, queries, rule, counts)?;
     let rule = &Rule { candidates_max: None, counted_max: None, ..*rule };
     candidates.bound(queries.len(), rule);
     let found = candidates.confirm(queries, rule, Asked::All { limit: 0 }, documents)?;
@@ -116,7 +141,7 @@ pub(crate) fn count(
 /// Finds the nearest document by nearness, then id, among the numbers for which `counts` is true,
 /// in several tables.
 pub fn nearest(
-    tables: &[&dyn Tables],
+    tables: &[&dyn Filed],
     query: &Sketch,
     rule: &Rule,
     counts: &dyn Fn(u64) -> bool,
@@ -132,14 +157,14 @@ pub fn nearest(
                 if outcome.is_ok() {
                     outcome = take(&mut nearest, &hit, counts, documents);
                 }
-            });
+            })?;
         }
         outcome?;
         return Ok(nearest.into_matches().pop());
     }
     let mut candidates = Candidates::default();
     for tables in tables {
-        candidates.propose(*tables, queries, rule, counts);
+        candidates.propose(*tables, queries, rule, counts)?;
     }
     candidates.bound(queries.len(), rule);
     let found = candidates.confirm(queries, rule, Asked::Nearest, documents)?;
@@ -177,7 +202,7 @@ fn by_simhash<'a>(queries: &'a [Sketch], rule: &Rule) -> Option<Vec<&'a Facet>> 
 }
 
 fn by_distance(
-    tables: &dyn Tables,
+    tables: &dyn Filed,
     queries: &[&Facet],
     rule: &Rule,
     limit: usize,
@@ -198,7 +223,7 @@ fn by_distance(
         if outcome.is_ok() {
             outcome = take(&mut nearest, &hit, &|number| live.contains(number), documents);
         }
-    });
+    })?;
     outcome?;
     if let Some(last) = answers.get_mut(current) {
         last.matches = nearest.into_matches();
@@ -271,9 +296,9 @@ mod tests {
         let rule = Rule::from(apart(3));
         for queries in [&queries[..], &queries[..1], &[]] {
             let facets = by_simhash(queries, &rule).unwrap();
-            let expected = tables.near(&facets, apart(3), &mut |_| {});
+            let expected = tables.near(&facets, apart(3), &mut |_| {}).unwrap();
             let answers =
-                neighbours(&*tables, queries, &rule, 2, &Live::default(), &Numbered, &Bounded::default())
+                neighbours(&tables, queries, &rule, 2, &Live::default(), &Numbered, &Bounded::default())
                     .unwrap();
             let sum = |of: fn(&Cost) -> u64| answers.iter().map(|answer| of(&answer.cost)).sum::<u64>();
             assert!(queries.is_empty() || expected.n_candidates > 0);

@@ -75,7 +75,7 @@ impl Shelf for Writer<'_> {
         let contents = &*self.contents;
         let live = contents.live(self.horizon)?;
         let counts = |number| live.contains(number) && Some(number) != except;
-        search::nearest(&[&*contents.tables], sketch, rule, &counts, contents, &contents.bounded)
+        search::nearest(&[&contents.tables], sketch, rule, &counts, contents, &contents.bounded)
     }
 
     fn keeps_texts(&self) -> Result<bool> {

@@ -14,6 +14,8 @@ pub struct Status {
     pub n_free_bytes: Option<u64>,
     /// The bytes of memory held by its search tables in this process, where it has some.
     pub n_table_bytes: Option<u64>,
+    /// The image of the search tables on disk, where there is one that is fit for use.
+    pub image: Option<ImageStatus>,
     /// The number of searches of this process with more candidates than the rule judges, where the
     /// store leaves some out: [`candidates_max`](crate::Rule::candidates_max).
     pub n_bounded: Option<u64>,
@@ -22,6 +24,16 @@ pub struct Status {
     pub claims: Option<ClaimCounts>,
     /// The connections of this process to the server, where the store has one.
     pub connections: Option<ConnectionCounts>,
+}
+
+/// The part of a store that needs no tables in memory: see
+/// [`Store::write_image`](crate::Store::write_image).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ImageStatus {
+    /// The number of the last change in the image.
+    pub up_to: u64,
+    /// The number of the last change of all.
+    pub last_change: u64,
 }
 
 /// The counts of a pool of connections. A call waits while all of them are in use.

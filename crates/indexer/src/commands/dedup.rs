@@ -12,7 +12,7 @@ use index::{Index, Mode};
 use minhash::Similarity;
 
 pub(crate) use self::options::{DedupFlags, DedupOptions};
-use super::say_done;
+use super::{say_done, write_image};
 use crate::clusters::{Clusters, ClustersFile};
 use crate::dedup::{
     self, Deduplication, Doubts, Groups, Logs, Results, Rule, Saved, SpilledRun, run_best_first,
@@ -173,6 +173,7 @@ fn attempt(
         kept = kept.of_spilled(run.spilled());
     }
     let engine = Arc::new(engine);
+    let grown = (!is_in_memory && !spares_index).then(|| Arc::clone(&engine));
     let rule =
         Rule { engine: Arc::clone(&engine), dry_run: spares_index, logs, kept, waiting, asks_known_ids };
     let results = Results {
@@ -208,6 +209,7 @@ fn attempt(
             (job.run(extractor, wanted, &mut sink)?, sink.results)
         }
     };
+    grown.iter().for_each(|engine| write_image(engine.index()));
     if let Some(findings) = &results.findings {
         reporting.write(&report, results.counts, findings, results.doubts.said())?;
     }

@@ -9,7 +9,7 @@ use index::{DocumentId, Index, Insertion, NewDocument, WriteMark};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::say_done;
+use super::{say_done, write_image};
 use crate::dedup::count;
 use crate::given::Needs;
 use crate::job::{Job, JobOptions, Sink};
@@ -87,6 +87,7 @@ pub(super) fn run(options: &IndexOptions) -> anyhow::Result<Report> {
     };
     let wanted = Wanted { is_short: short_texts::matter(index), ..Wanted::default() };
     let report = job.run(Some(engine.extractor()), wanted, &mut sink)?;
+    write_image(index);
     print_to_stdout(&report)?;
     short_texts::warn(&report, Some(uri));
     Ok(report)

@@ -17,6 +17,7 @@ use index::{
     StoredDocument, Text, TextKeeping,
 };
 
+use super::write_image;
 use crate::job::{Job, JobOptions, refuse_remote};
 use crate::numbers::Grouped;
 use crate::opening::{about_texts, check_outlives, open_existing};
@@ -106,6 +107,7 @@ pub(super) fn run(options: &ReindexOptions) -> anyhow::Result<u64> {
         (Some(job), Some(extractor)) => anew::run(job, &extractor, &old, &new, options.job.shard)?,
         (_, extractor) => copy(&old, &new, extractor.as_ref(), job)?,
     };
+    write_image(&new);
     print_to_stdout(&carried)?;
     if carried.n_missing > 0 {
         let n = Grouped(carried.n_missing);

@@ -16,8 +16,11 @@ const NAMES: [&str; 4] = ["pigeonhole.meta", "pigeonhole.log", "pigeonhole.ids",
 /// The database of texts, added later than the others.
 const TEXTS: &str = "pigeonhole.texts";
 
+/// The database of the image's blocks, made by the first image.
+const IMAGE: &str = "pigeonhole.image";
+
 /// The most databases of an environment.
-pub(super) const N_MAX: u32 = NAMES.len() as u32 + 1;
+pub(super) const N_MAX: u32 = NAMES.len() as u32 + 2;
 
 type Raw = Database<'static, Bytes, Bytes>;
 
@@ -39,6 +42,22 @@ pub(super) fn open(
     }
     let (databases, texts) = create(env, writers, patience)?;
     Ok((databases, Some(texts)))
+}
+
+/// Opens the database of the image's blocks, if it exists.
+pub(super) fn find_image(env: &Env) -> Result<Option<Raw>, heed::Error> {
+    Ok(find(env, [IMAGE])?.map(|[image]| image))
+}
+
+/// Creates the database of the image's blocks.
+pub(super) fn make_image(env: &Env, writers: &Turns, patience: Duration) -> Result<Raw, Failure> {
+    let _turn = writers.take(patience, || Ok(env.info().last_txn_id))?;
+    let txn = env.write_txn()?;
+    let created = env.create_databases_and_commit(txn, |opener, txn| {
+        let image = opener.create_database::<Bytes, Bytes>(txn, Some(IMAGE))?;
+        Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(image))
+    })?;
+    created.commit().ok_or_else(|| Error::corrupt("the database of the image cannot be made").into())
 }
 
 /// Opens the databases of these names, if all of them exist.
@@ -70,7 +89,8 @@ fn create(env: &Env, writers: &Turns, patience: Duration) -> Result<([Raw; NAMES
         let unnamed = opener.create_database::<Bytes, Bytes>(txn, None)?;
         for entry in unnamed.iter(txn)? {
             let (name, _) = entry?;
-            if name != TEXTS.as_bytes() && !NAMES.iter().any(|ours| ours.as_bytes() == name) {
+            let is_ours = [TEXTS, IMAGE].iter().any(|ours| ours.as_bytes() == name);
+            if !is_ours && !NAMES.iter().any(|ours| ours.as_bytes() == name) {
                 return Ok(CommitOrAbort::Abort(()));
             }
         }

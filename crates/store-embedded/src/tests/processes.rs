@@ -92,6 +92,7 @@ fn role() {
         "reader" => reads(&store, lines),
         "poster" => posts(&store, lines),
         "remover" => retaining::removes(&store, lines),
+        "imager" => image::killed::images_on(&store, lines),
         "hurrier" => hurries(&store, lines),
         "filler" => full_disk::fills(&store, lines),
         other => panic!("no role {other}"),

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use minhash::Similarity;
 use simhash::Facet;
-use tables::{Cost, Tables};
+use tables::Cost;
 
-use super::Documents;
+use super::{Documents, Filed};
 use crate::backend::nearest::Nearest;
 use crate::sketch::Family;
 use crate::{Error, Features, Glance, Match, Nearness, Neighbours, Promise, Result, Rule, Sketch};
@@ -51,11 +51,11 @@ pub(super) struct Candidates {
 impl Candidates {
     pub(super) fn propose(
         &mut self,
-        tables: &dyn Tables,
+        tables: &dyn Filed,
         queries: &[Sketch],
         rule: &Rule,
         counts: &dyn Fn(u64) -> bool,
-    ) {
+    ) -> Result<()> {
         for family in Family::ALL {
             let (places, facets): (Vec<usize>, Vec<&Facet>) = queries
                 .iter()
@@ -66,10 +66,11 @@ impl Candidates {
                 let numbers = hit.numbers.iter().copied().filter(|&number| counts(number));
                 let (query, promise) = (places[hit.query], Promise::new(family, hit.distance));
                 self.proposed.extend(numbers.map(|number| Candidate { query, number, promise }));
-            });
+            })?;
             self.cost.n_buckets += cost.n_buckets;
             self.cost.n_candidates += cost.n_candidates;
         }
+        Ok(())
     }
 
     /// The candidates of a single query, proposed elsewhere.

@@ -1,0 +1,218 @@
+//! Writes an image beside other readers and writers: reads the records in steps, sorts outside of
+//! any transaction, and writes blocks in short transactions. A last one puts the header in place.
+//!
+//! Each image is of a generation of its own. A writer that finds a later generation begun leaves
+//! off, so of two at once one ends. Leftovers of a killed writer are of no header's generation, and
+//! the next writer drops them.
+
+mod cutter;
+mod drop;
+
+use std::cell::Cell;
+use std::io;
+
+use heed::types::DecodeIgnore;
+use heed::{PutFlags, RoTxn, RwTxn};
+use index::{Error, Family, Metadata, Result, Sketch, SketchKind};
+use runs::WordSorter;
+
+use self::cutter::{Cutter, Ready};
+pub(super) use self::drop::drop_all;
+use self::drop::drop_others;
+use super::environment::Opened;
+use super::errors::{Failure, io_error};
+use super::image::{
+    self, FINGERPRINTS, GENERATION_KEY, HEADER_KEY, Header, Place, Section, place_of, word_of,
+};
+use super::record;
+use super::shared::Shared;
+
+/// The records read in one snapshot.
+const STEP: usize = 50_000;
+/// The memory in which keys are sorted.
+const SORT_BYTES: usize = 64 << 20;
+/// Flags are the sorter's parts.
+const N_FLAGS: usize = 256;
+/// Numbers of documents have 32 bits in an image. Those above stay in tables.
+const UP_TO_MAX: u64 = u32::MAX as u64;
+
+/// Writes an image where the part of the documents without one is large, and returns true if it
+/// did.
+pub(super) fn write(shared: &Shared) -> Result<bool> {
+    if !shared.read(|opened, txn, _| is_worth(shared, opened, txn))? {
+        return Ok(false);
+    }
+    shared.environment.with(Opened::make_image)?;
+    let claim = Claim::take(shared)?;
+    drop_others(shared, claim.generation)?;
+    let mut cutter = Cutter::new(claim.generation, shared.limits.block_bytes);
+    let Some(sorter) = claim.collect(&mut cutter)? else { return Ok(false) };
+    let mut words = sorter.finish(SORT_BYTES);
+    while let Some(word) = words.next_word().map_err(|error| unsorted(&error))? {
+        let flag = u8::try_from(words.part()).map_err(|_| Error::invalid("a flag above 255"))?;
+        cutter.push(flag, word, None);
+        if cutter.ready.len() >= shared.limits.blocks_at_once && !claim.put(&mut cutter.ready)? {
+            return Ok(false);
+        }
+    }
+    let sections = cutter.finish();
+    if !claim.put(&mut cutter.ready)? || !claim.end(sections)? {
+        return Ok(false);
+    }
+    drop_others(shared, claim.generation)?;
+    Ok(true)
+}
+
+/// Compares the documents that an opening would have to file with all, and what is in the image and
+/// gone with what is there.
+fn is_worth(shared: &Shared, opened: &Opened, txn: &RoTxn<'_>) -> Result<bool, Failure> {
+    let header = image::find(opened, txn, &shared.refused)?;
+    let (up_to, n_in_image) = header.map_or((0, 0), |header| (header.up_to, header.n_documents));
+    let n_documents = opened.log.len(txn)?;
+    let mut n_later: u64 = 0;
+    for entry in opened.log.remap_data_type::<DecodeIgnore>().range(txn, &(up_to + 1..=UP_TO_MAX))? {
+        entry?;
+        n_later += 1;
+    }
+    let n_gone = n_in_image.saturating_sub(n_documents.saturating_sub(n_later));
+    Ok(n_later + n_gone > shared.limits.image_min.max(n_documents / 8))
+}
+
+/// A generation begun by this process.
+struct Claim<'a> {
+    shared: &'a Shared,
+    generation: u32,
+    /// The last change when it was begun.
+    up_to: u64,
+    n_documents: Cell<u64>,
+}
+
+impl<'a> Claim<'a> {
+    fn take(shared: &'a Shared) -> Result<Self> {
+        let (generation, up_to) = shared.environment.with(|opened| {
+            let mut txn = opened.write_txn()?;
+            shared.metadata(opened, &txn)?;
+            let last = last_generation(opened, &txn)?;
+            let generation = u32::try_from(last + 1)
+                .map_err(|_| Error::corrupt("the generations of the image are used up"))?;
+            opened.meta.put(&mut txn, GENERATION_KEY, &record::encode_number(generation.into()))?;
+            let up_to = opened.last_change(&txn)?.min(UP_TO_MAX);
+            txn.commit()?;
+            Ok((generation, up_to))
+        })?;
+        Ok(Self { shared, generation, up_to, n_documents: Cell::new(0) })
+    }
+
+    /// Puts the fingerprints of all documents into blocks, and their keys into a sorter. `None`
+    /// where another writer has begun, or where a document has facets for which an image has no
+    /// place.
+    fn collect(&self, cutter: &mut Cutter) -> Result<Option<WordSorter>> {
+        let mut sorter = WordSorter::new(self.shared.environment.directory(), N_FLAGS);
+        let mut first = 0;
+        loop {
+            let decoded = self.shared.read(|opened, txn, Metadata { kind, .. }| {
+                let mut decoded = Vec::new();
+                for entry in opened.log.range(txn, &(first..=self.up_to))?.take(STEP) {
+                    let (number, bytes) = entry?;
+                    let sketch = record::decode_sketch(number, bytes, kind)?;
+                    decoded.push((number, fingerprints(kind, &sketch), sketch));
+                }
+                Ok(decoded)
+            })?;
+            let Some((last, ..)) = decoded.last() else { return Ok(Some(sorter)) };
+            first = last + 1;
+            for (number, fingerprints, sketch) in &decoded {
+                let Some(fingerprints) = fingerprints else { return Ok(None) };
+                for &(family, bits) in fingerprints {
+                    cutter.push(FINGERPRINTS, word_of(*number, family), Some(bits));
+                }
+                for key in sketch.keys() {
+                    let word = u64::from(key.segment) << 32 | number;
+                    sorter.push(key.flag.into(), word).map_err(|error| unsorted(&error))?;
+                }
+            }
+            self.n_documents.update(|n| n + decoded.len() as u64);
+            if !self.put(&mut cutter.ready)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Writes the blocks that are ready, a few at a time. Returns false if another writer has
+    /// begun.
+    fn put(&self, ready: &mut Vec<Ready>) -> Result<bool> {
+        for blocks in ready.chunks(self.shared.limits.blocks_at_once) {
+            let is_put = self.shared.environment.with(|opened| {
+                self.write(opened, |txn| {
+                    for (key, value) in blocks {
+                        opened.blocks()?.put_with_flags(txn, PutFlags::APPEND, key, value)?;
+                    }
+                    Ok(())
+                })
+            })?;
+            if !is_put {
+                return Ok(false);
+            }
+        }
+        ready.clear();
+        Ok(true)
+    }
+
+    /// Puts the header in place. Returns false if another writer has begun.
+    fn end(&self, sections: Vec<Section>) -> Result<bool> {
+        self.shared.environment.with(|opened| {
+            self.write(opened, |txn| {
+                let header = Header {
+                    generation: self.generation,
+                    up_to: self.up_to,
+                    n_documents: self.n_documents.get(),
+                    digest: image::digest(opened, txn)?,
+                    sections: sections.clone(),
+                };
+                Ok(opened.meta.put(txn, HEADER_KEY, &header.encode())?)
+            })
+        })
+    }
+
+    /// Does `work` in a write transaction, unless another writer has begun.
+    fn write(
+        &self,
+        opened: &Opened,
+        work: impl FnOnce(&mut RwTxn<'_>) -> Result<(), Failure>,
+    ) -> Result<bool, Failure> {
+        let mut txn = opened.write_txn()?;
+        self.shared.metadata(opened, &txn)?;
+        if last_generation(opened, &txn)? != u64::from(self.generation) {
+            return Ok(false);
+        }
+        work(&mut txn)?;
+        txn.commit()?;
+        Ok(true)
+    }
+}
+
+/// The last generation that was begun, 0 before the first. A damaged note counts as none: the keys
+/// of blocks tell as much.
+fn last_generation(opened: &Opened, txn: &RoTxn<'_>) -> Result<u64, Failure> {
+    let noted = opened.meta.get(txn, GENERATION_KEY)?.and_then(|bytes| record::decode_number(bytes).ok());
+    let last = opened.blocks()?.last(txn)?.and_then(|(key, _)| Place::decode(key));
+    let written = last.map_or(0, |place| place.generation);
+    Ok(noted.unwrap_or(0).max(written.into()))
+}
+
+/// The families under whose flags a document is filed, ascending, each with the bits filed there;
+/// `None` where two facets have flags of one family.
+fn fingerprints(kind: &SketchKind, sketch: &Sketch) -> Option<Vec<(Family, u64)>> {
+    let mut found = Vec::new();
+    for (_, facet) in sketch.facets() {
+        let bits = facet.fingerprint().0;
+        found.extend(facet.keys().iter().map(|key| (kind.family(key.flag), bits)));
+    }
+    found.sort_unstable_by_key(|&(family, bits)| (place_of(family), bits));
+    found.dedup();
+    found.is_sorted_by(|(one, _), (next, _)| place_of(*one) < place_of(*next)).then_some(found)
+}
+
+fn unsorted(error: &io::Error) -> Error {
+    io_error(error, format!("the image of the search tables could not be sorted: {error}"))
+}

@@ -1,0 +1,55 @@
+//! Drops the blocks of generations not in use: of earlier images, and of killed writers.
+
+use std::ops::Bound;
+
+use heed::types::DecodeIgnore;
+use index::Result;
+
+use crate::environment::Opened;
+use crate::errors::Failure;
+use crate::image::{HEADER_KEY, Header, Place};
+use crate::shared::Shared;
+
+/// Drops all blocks below a generation but those of the image in use, some in each transaction.
+pub(crate) fn drop_others(shared: &Shared, generation: u32) -> Result<()> {
+    while !shared.environment.with(|opened| drop_some(shared, opened, generation))? {}
+    Ok(())
+}
+
+/// Returns true if nothing is left.
+fn drop_some(shared: &Shared, opened: &Opened, generation: u32) -> Result<bool, Failure> {
+    let Some(blocks) = opened.image() else { return Ok(true) };
+    let mut txn = opened.write_txn()?;
+    shared.metadata(opened, &txn)?;
+    let kept = Header::find(opened, &txn)?.ok().flatten().map(|header| header.generation);
+    let start = |generation| Place { generation, section: 0, from: 0 }.encode();
+    let stretches = match kept.filter(|&kept| kept < generation) {
+        Some(kept) => vec![start(0)..start(kept), start(kept + 1)..start(generation)],
+        None => vec![start(0)..start(generation)],
+    };
+    let mut n_left = shared.limits.blocks_at_once;
+    for stretch in stretches {
+        let stretch = (Bound::Included(&stretch.start[..]), Bound::Excluded(&stretch.end[..]));
+        let (mut n_found, mut last) = (0, Vec::new());
+        for entry in blocks.remap_data_type::<DecodeIgnore>().range(&txn, &stretch)?.take(n_left) {
+            (n_found, last) = (n_found + 1, entry?.0.to_vec());
+        }
+        if n_found > 0 {
+            blocks.delete_range(&mut txn, &(stretch.0, Bound::Included(&last[..])))?;
+        }
+        n_left -= n_found;
+    }
+    txn.commit()?;
+    Ok(n_left > 0)
+}
+
+/// Drops the image: its header, then its blocks.
+pub(crate) fn drop_all(shared: &Shared) -> Result<()> {
+    shared.environment.with(|opened| {
+        let mut txn = opened.write_txn()?;
+        shared.metadata(opened, &txn)?;
+        opened.meta.delete(&mut txn, HEADER_KEY)?;
+        txn.commit()
+    })?;
+    drop_others(shared, u32::MAX)
+}
