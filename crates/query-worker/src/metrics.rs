@@ -338,6 +338,7 @@ mod tests {
             claims,
             connections,
             n_bounded: n,
+            image: None,
         };
         let taken = Taken { n_requests: 1, n_waiting: 1, n_batches: 1, n_body_bytes: 1 };
         let (n_log_lines_dropped, recent_texts) = (1, (1, 1));
