@@ -117,7 +117,7 @@ pub struct Config {
     )]
     pub allowed_host: Vec<String>,
     /// Where people find a document: an address with {id} in place of its id, as in
-    /// 'https://wiki.example/page/{id}'. The page at / makes links of it; ids that are addresses
+    /// `https://wiki.example/page/{id}`. The page at / makes links of it; ids that are addresses
     /// themselves need none
     ///
     /// The id is percent-encoded. The worker asks nothing of that address; a browser opens it, also

@@ -28,7 +28,7 @@ impl SketchKind {
                 kind.masks().iter().map(|mask| n_documents / f64::from(mask.count_ones()).exp2()).sum();
             rows <= TABLE_ROWS_MAX
         };
-        let tables = kinds().find(meets_few).or_else(|| kinds().last()).unwrap_or_default();
+        let tables = kinds().find(meets_few).or_else(|| kinds().next_back()).unwrap_or_default();
         let profile = match n_documents / 1e6 * strangers_a_million <= BAND_ROWS_MAX {
             true => Profile::Full,
             false => Profile::Classic,
