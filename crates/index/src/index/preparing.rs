@@ -2,6 +2,8 @@
 
 use super::Index;
 use crate::Result;
+#[cfg(doc)]
+use crate::Store;
 
 impl Index {
     /// See [`Store::prepare`]: a service calls it before it says that it is ready.
