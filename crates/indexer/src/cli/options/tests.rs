@@ -86,6 +86,8 @@ fn values(flag: &str, arg: &Arg, folder: &Path) -> [String; 2] {
         "retain" | "clock_ahead_max" => ["1d", "2d"],
         "segmenter" => ["words", "chars:5"],
         "contained" | "min_similarity" => ["0.8", "0.9"],
+        // Those of another profile.
+        "expect_documents" => ["1e7", "1e9"],
         "weights" => ["uniform", "levels"],
         "delimiter" => [";", "tab"],
         "quote" => ["'", "none"],
@@ -199,6 +201,8 @@ fn a_journal_forgets_no_flag() {
                 Outcome::AnotherJob(difference) => {
                     let name = match id {
                         "shard" => "the shard".to_owned(),
+                        // It stands for a profile and a scheme.
+                        "expect_documents" => "--profile".to_owned(),
                         _ if RECIPE.contains(&id) => "the recipe".to_owned(),
                         _ => format!("--{}", arg.get_long().unwrap()),
                     };
