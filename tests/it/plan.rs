@@ -69,6 +69,8 @@ fn an_index_that_expects_many_documents_has_the_recommended_scheme() {
     index("1e10").expect(0);
     assert!(index("1000").expect(2).stderr.contains("profile"));
     assert!(index("0").expect(2).stderr.contains("from 1 to"));
+    let without = run("indexer", ["dedup", "-q", "--expect-documents", "1e10", news().to_str().unwrap()]);
+    assert!(without.expect(2).stderr.contains("--store"));
 }
 
 #[test]

@@ -118,6 +118,9 @@ impl Cli {
         let command = command.mut_subcommand("reindex", |found| {
             found.mut_arg("files", |arg| arg.required_unless_present("old"))
         });
+        // A run without an index expects none.
+        let command = command
+            .mut_subcommand("dedup", |found| found.mut_arg("expect_documents", |arg| arg.requires("store")));
         let command = settings::with_topics(settings::configurable(command), &TOPICS);
         let command = settings::with_examples(command, examples::EXAMPLES);
         settings::with_short_help(command, &COMMON)

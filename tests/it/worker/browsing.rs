@@ -152,7 +152,7 @@ fn a_comparison_says_by_what_a_document_is_found_and_which_numbers_differ() {
     assert_eq!(silent.get("/v1/documents").1["documents"][0]["beginning"], Value::Null);
 }
 
-/// What the page offers depends on the key, and where documents are on the operator.
+/// The key decides on what the page offers, and the operator on where documents are.
 #[test]
 fn the_index_says_what_a_key_may_and_where_documents_are() {
     let folder = tempfile::tempdir().unwrap();

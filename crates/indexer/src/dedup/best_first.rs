@@ -230,7 +230,8 @@ impl BestFirst {
 }
 
 /// The index keeps its new documents, and the next run keeps them again.
-pub(super) const CHANGED: &str = "the input has changed since the first pass, so no file was written; run it again when no program writes to the input";
+pub(super) const CHANGED: &str = "the input has changed since the first pass, so no file was written; run it again when \
+    no program writes to the input";
 
 impl Sink for BestFirst {
     fn take(&mut self, mut item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {

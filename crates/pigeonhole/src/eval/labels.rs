@@ -13,6 +13,10 @@ use serde_json::Value;
 use super::texts::Texts;
 use super::truth;
 
+/// The form of a label, for an error.
+const WANTED: &str =
+    r#"a label is {"a": ID, "b": ID, "same": true or false}, as a page of --html downloads them"#;
+
 /// Thresholds for which the agreement is told, in hundredths.
 const THRESHOLDS: [u32; 10] = [50, 55, 60, 65, 70, 75, 80, 85, 90, 95];
 
@@ -68,9 +72,8 @@ impl Labels {
             if line.trim().is_empty() {
                 continue;
             }
-            let wanted = "a label is {\"a\": ID, \"b\": ID, \"same\": true or false}, as a page of --html downloads them";
             let Line { a, b, same } =
-                serde_json::from_str(&line).with_context(|| format!("{name}:{}: {wanted}", n + 1))?;
+                serde_json::from_str(&line).with_context(|| format!("{name}:{}: {WANTED}", n + 1))?;
             match number(&a).zip(number(&b)) {
                 Some((a, b)) if a != b => drop(labels.insert((a.min(b), a.max(b)), same)),
                 _ => n_unknown += 1,

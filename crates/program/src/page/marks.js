@@ -1,6 +1,6 @@
 "use strict";
-// Marks of a reader on pairs, the order of the pairs, and which of them are shown. Nothing leaves the page but by the
-// download.
+// Marks of a reader on pairs, the order of the pairs, and which of them are shown. Nothing leaves the
+// page but by the download.
 
 const pairs = [...document.querySelectorAll("[data-a]")];
 const marks = new Map();

@@ -7,9 +7,9 @@ use maud::{Markup, html};
 pub(super) const SCRIPT: &str = include_str!("marks.js");
 
 /// The digest of the script, by which the policy of a page lets it run and nothing else.
-pub(super) const DIGEST: &str = "sha256-U3vzft1/+tXVcYsyqkAjCp9DnDgNGYuHYfsbyOCfZGA=";
+pub(super) const DIGEST: &str = "sha256-9Y6gDw9NSZpDbpCp76NeYc/mhDWxAZO9OwA49ipjJL8=";
 
-/// What a pair is sorted, filtered and marked by.
+/// The values by which a pair is sorted, filtered and marked.
 #[derive(Clone, Copy, Debug)]
 pub struct Marked<'a> {
     /// The id of the document that stays, or the first one.

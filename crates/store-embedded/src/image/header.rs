@@ -21,7 +21,7 @@ pub(crate) struct Header {
     /// written.
     pub(crate) up_to: u64,
     pub(crate) n_documents: u64,
-    /// Of the metadata of the index.
+    /// The digest of the metadata of the index.
     pub(crate) digest: [u8; DIGEST_BYTES],
     /// Ascending.
     pub(crate) sections: Vec<Section>,

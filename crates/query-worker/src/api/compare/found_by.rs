@@ -61,7 +61,7 @@ mod tests {
 
     use super::*;
 
-    /// Of the ten tables of 5c2, bits in two blocks of five leave the three that have neither.
+    /// Bits in two blocks of five leave three of the ten tables of 5c2, those that have neither.
     #[test]
     fn tables_without_the_differing_bits() {
         let kind = SketchKind::default().of_profile(Profile::Classic).unwrap();
