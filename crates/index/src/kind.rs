@@ -270,7 +270,10 @@ impl SketchKind {
     /// its keys need not be stored.
     #[must_use]
     pub fn follows(&self, sketch: &Sketch) -> bool {
-        *self.facets(sketch.features()) == *sketch.facets()
+        // Those of a signature always do.
+        let keys = sketch.features().simhash.zip(self.scheme());
+        let keys = keys.map(|(simhash, scheme)| Facet::new(simhash, scheme.keys(simhash)));
+        keys.as_ref() == sketch.facet(Family::Simhash)
     }
 
     /// Makes the sketch of a document filed in a row, if the row key alone tells all other keys of

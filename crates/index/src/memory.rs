@@ -1,15 +1,17 @@
 //! `memory:`: documents and tables in this process, gone when it ends. For tests, and for batch
 //! jobs that need an index only while they run.
 
+mod by_number;
+mod held;
 mod uri;
 mod writer;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
 use std::sync::{RwLock, RwLockReadGuard};
 
 use tables::Tables;
 
+use self::held::{Held, HeldDocuments};
 pub use self::uri::MemoryUri;
 use self::writer::Writer;
 
@@ -20,8 +22,8 @@ use crate::store::{check_batch, check_documents, not_created, page_len};
 use crate::text::TextsInMemory;
 use crate::{
     Clock, Cursor, Document, DocumentId, Error, Examined, Features, Finding, Insertion, Metadata, Neighbours,
-    Page, Result, Rule, Selection, Sketch, Status, Store, StoredDocument, Text, TextKeeping, TextPlace,
-    Timestamp,
+    Page, Result, Rule, Selection, Sketch, SketchKind, Status, Store, StoredDocument, Text, TextKeeping,
+    TextPlace, Timestamp,
 };
 
 /// A store in memory.
@@ -32,13 +34,11 @@ pub struct MemoryStore {
 
 struct Contents {
     metadata: Option<Metadata>,
-    /// The documents by number.
-    documents: BTreeMap<u64, StoredDocument>,
+    documents: HeldDocuments,
     /// The runs of numbers along each of which times never go back.
     runs: Runs,
     /// The last write, noted where documents expire.
     last_write: Option<LastWrite>,
-    numbers: HashMap<DocumentId, u64>,
     tables: Box<dyn Tables>,
     /// The texts, in an index that keeps them.
     texts: Box<dyn TextPlace>,
@@ -71,10 +71,9 @@ impl MemoryStore {
     pub fn with_texts_in(texts: Box<dyn TextPlace>, clock: Clock) -> Self {
         let contents = Contents {
             metadata: None,
-            documents: BTreeMap::new(),
+            documents: HeldDocuments::default(),
             runs: Runs::default(),
             last_write: None,
-            numbers: HashMap::new(),
             tables: search::new_tables(),
             texts,
             bounded: Bounded::default(),
@@ -119,13 +118,17 @@ impl Contents {
         Some(Horizon::new(self.metadata.as_ref()?.retain, now))
     }
 
+    fn kind(&self) -> Result<&SketchKind> {
+        self.metadata.as_ref().map(|metadata| &metadata.kind).ok_or_else(not_created)
+    }
+
     fn live(&self, horizon: Horizon) -> Result<Live> {
         self.runs.live(horizon, None, self.last, |number| Ok(self.first_from(number)))
     }
 
     /// The first document from a number on, with its time of insertion.
     fn first_from(&self, number: u64) -> Option<(u64, Timestamp)> {
-        self.documents.range(number..).next().map(|(&number, stored)| (number, stored.inserted_at))
+        self.documents.range(number..).next().map(|(number, held)| (number, held.inserted_at))
     }
 
     /// Joins the runs that removals have made one.
@@ -135,17 +138,17 @@ impl Contents {
         }
         let mut runs = self.runs.clone();
         let below = |number| {
-            let last = self.documents.range(..number).next_back();
-            Ok::<_, Error>(last.map(|(&number, stored)| (number, stored.inserted_at)))
+            let last = self.documents.last_below(number);
+            Ok::<_, Error>(last.map(|(number, held)| (number, held.inserted_at)))
         };
         runs.join(below, |number| Ok(self.first_from(number)))?;
         self.runs = runs;
         Ok(())
     }
 
-    fn document(&self, number: u64) -> Result<&StoredDocument> {
+    fn document(&self, number: u64) -> Result<&Held> {
         self.documents
-            .get(&number)
+            .get(number)
             .ok_or_else(|| Error::corrupt(format!("document number {number} is missing")))
     }
 
@@ -156,11 +159,11 @@ impl Contents {
 
 impl Documents for Contents {
     fn id(&self, number: u64) -> Result<DocumentId> {
-        self.document(number).map(|stored| stored.document.id.clone())
+        self.document(number).map(|held| held.id.clone())
     }
 
     fn features(&self, number: u64) -> Result<Cow<'_, Features>> {
-        self.document(number).map(|stored| Cow::Borrowed(stored.document.sketch.features()))
+        self.document(number).map(|held| Cow::Borrowed(&held.features))
     }
 
     fn text(&self, number: u64) -> Result<Option<Text>> {
@@ -204,10 +207,11 @@ impl Store for MemoryStore {
     fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
         check_batch(ids.len())?;
         let (contents, horizon) = self.read_created()?;
+        let kind = contents.kind()?;
         let get = |id| {
-            let Some(&number) = contents.numbers.get(id) else { return Ok(None) };
-            let stored = contents.document(number)?;
-            Ok(horizon.is_live(stored.inserted_at).then(|| stored.clone()))
+            let Some(number) = contents.documents.number_of(id) else { return Ok(None) };
+            let held = contents.document(number)?;
+            Ok(horizon.is_live(held.inserted_at).then(|| held.stored(kind)))
         };
         ids.iter().map(get).collect()
     }
@@ -216,7 +220,7 @@ impl Store for MemoryStore {
         check_batch(ids.len())?;
         let (contents, horizon) = self.read_created()?;
         let text = |id| {
-            let Some(&number) = contents.numbers.get(id) else { return Ok(None) };
+            let Some(number) = contents.documents.number_of(id) else { return Ok(None) };
             let is_live = horizon.is_live(contents.document(number)?.inserted_at);
             if is_live { contents.texts.get(number) } else { Ok(None) }
         };
@@ -234,14 +238,15 @@ impl Store for MemoryStore {
         let (after, len) = (after.number()?, page_len(limit)?);
         let (contents, horizon) = self.read_created()?;
         let live = contents.live(horizon)?;
+        let kind = contents.kind()?;
         let stretches = live.stretches(after.saturating_add(1));
         let mut rest = stretches.flat_map(|stretch| contents.documents.range(stretch)).peekable();
         let mut page = Page::default();
         let mut last = 0;
         while page.documents.len() < len
-            && let Some((&number, stored)) = rest.next()
+            && let Some((number, held)) = rest.next()
         {
-            page.documents.push(stored.clone());
+            page.documents.push(held.stored(kind));
             last = number;
         }
         page.next = rest.peek().map(|_| Cursor::after(last));
@@ -251,8 +256,8 @@ impl Store for MemoryStore {
     fn examine(&self, _mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
         let (contents, _) = self.read_created()?;
         report(Examined::Items(contents.documents.len() as u64));
-        for StoredDocument { document, inserted_at } in contents.documents.values() {
-            if let Some(ahead) = Finding::of_ahead(&document.id, *inserted_at, &self.clock) {
+        for Held { id, inserted_at, .. } in contents.documents.values() {
+            if let Some(ahead) = Finding::of_ahead(id, *inserted_at, &self.clock) {
                 report(Examined::Found(ahead));
             }
         }
@@ -298,7 +303,7 @@ mod tests {
         store.create(&metadata).unwrap();
         let held = || {
             let contents = store.read().unwrap();
-            assert_eq!(contents.documents.len(), contents.numbers.len());
+            assert_eq!(contents.documents.len(), contents.documents.n_ids());
             assert_eq!(contents.documents.len(), contents.tables.n_postings());
             contents.documents.len()
         };

@@ -1,6 +1,7 @@
 //! A write under way to the store in memory.
 
 use super::Contents;
+use super::held::Held;
 use crate::backend::rule::Shelf;
 use crate::backend::{Oldest, search};
 use crate::retention::Horizon;
@@ -28,11 +29,11 @@ impl<'a> Writer<'a> {
         }
         for _ in 0..n_max {
             let Some((number, end)) = oldest.pop() else { break };
-            let stored = self.contents.document(number)?;
-            if swept.is_live(stored.inserted_at) {
+            let held = self.contents.document(number)?;
+            if swept.is_live(held.inserted_at) {
                 break;
             }
-            let Document { id, sketch, .. } = stored.document.clone();
+            let Document { id, sketch, .. } = held.stored(self.contents.kind()?).document;
             self.take(&id, number, &sketch)?;
             oldest.push(self.contents.first_from(number + 1), end);
         }
@@ -47,7 +48,7 @@ impl<'a> Writer<'a> {
         let contents = &mut *self.contents;
         let mut inserted_at = self.now;
         if self.horizon.expired_until_ms().is_some() {
-            let last = contents.documents.last_key_value().map(|(_, last)| last.inserted_at);
+            let last = contents.documents.last().map(|last| last.inserted_at);
             let (at, begins) = contents.runs.turn(last, self.now)?;
             if begins {
                 contents.runs.begin(number);
@@ -63,8 +64,8 @@ impl Shelf for Writer<'_> {
     type Error = Error;
 
     fn find(&self, id: &DocumentId) -> Result<Option<(u64, StoredDocument)>> {
-        let Some(&number) = self.contents.numbers.get(id) else { return Ok(None) };
-        Ok(Some((number, self.contents.document(number)?.clone())))
+        let Some(number) = self.contents.documents.number_of(id) else { return Ok(None) };
+        Ok(Some((number, self.contents.document(number)?.stored(self.contents.kind()?))))
     }
 
     fn is_live(&self, inserted_at: Timestamp) -> bool {
@@ -91,21 +92,17 @@ impl Shelf for Writer<'_> {
         let contents = &mut *self.contents;
         contents.last += 1;
         search::file(&mut *contents.tables, &document.sketch, contents.last);
-        contents.numbers.insert(document.id.clone(), contents.last);
         if let Some(text) = document.sketch.text().filter(|_| contents.keeps_texts()) {
             contents.texts.put(contents.last, text)?;
         }
-        let mut document = document.clone();
-        document.sketch = document.sketch.with_text(None);
-        let stored = StoredDocument { document, inserted_at };
-        contents.documents.insert(contents.last, stored);
+        let held = Held::new(document, inserted_at, contents.kind()?);
+        contents.documents.insert(contents.last, held);
         Ok(())
     }
 
-    fn take(&mut self, id: &DocumentId, number: u64, sketch: &Sketch) -> Result<()> {
+    fn take(&mut self, _: &DocumentId, number: u64, sketch: &Sketch) -> Result<()> {
         search::unfile(&mut *self.contents.tables, sketch, number);
-        self.contents.numbers.remove(id);
-        self.contents.documents.remove(&number);
+        self.contents.documents.remove(number);
         self.contents.texts.remove(number);
         Ok(())
     }

@@ -107,7 +107,9 @@ impl Shelf for Writer<'_> {
     /// it is hidden too.
     fn put(&mut self, document: &Document) -> Result<()> {
         self.layer.above.insert(std::slice::from_ref(document))?;
-        self.layer.hidden.insert(document.id.clone());
+        if self.layer.has_base {
+            self.layer.hidden.insert(document.id.clone());
+        }
         Ok(())
     }
 
