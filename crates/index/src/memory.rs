@@ -146,7 +146,7 @@ impl Contents {
         Ok(())
     }
 
-    fn document(&self, number: u64) -> Result<&Held> {
+    fn document(&self, number: u64) -> Result<Held<'_>> {
         self.documents
             .get(number)
             .ok_or_else(|| Error::corrupt(format!("document number {number} is missing")))
@@ -159,11 +159,11 @@ impl Contents {
 
 impl Documents for Contents {
     fn id(&self, number: u64) -> Result<DocumentId> {
-        self.document(number).map(|held| held.id.clone())
+        self.document(number)?.id()
     }
 
     fn features(&self, number: u64) -> Result<Cow<'_, Features>> {
-        self.document(number).map(|held| Cow::Borrowed(&held.features))
+        self.document(number)?.features().map(Cow::Owned)
     }
 
     fn text(&self, number: u64) -> Result<Option<Text>> {
@@ -211,7 +211,7 @@ impl Store for MemoryStore {
         let get = |id| {
             let Some(number) = contents.documents.number_of(id) else { return Ok(None) };
             let held = contents.document(number)?;
-            Ok(horizon.is_live(held.inserted_at).then(|| held.stored(kind)))
+            horizon.is_live(held.inserted_at).then(|| held.stored(kind)).transpose()
         };
         ids.iter().map(get).collect()
     }
@@ -246,7 +246,7 @@ impl Store for MemoryStore {
         while page.documents.len() < len
             && let Some((number, held)) = rest.next()
         {
-            page.documents.push(held.stored(kind));
+            page.documents.push(held.stored(kind)?);
             last = number;
         }
         page.next = rest.peek().map(|_| Cursor::after(last));
@@ -256,8 +256,8 @@ impl Store for MemoryStore {
     fn examine(&self, _mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
         let (contents, _) = self.read_created()?;
         report(Examined::Items(contents.documents.len() as u64));
-        for Held { id, inserted_at, .. } in contents.documents.values() {
-            if let Some(ahead) = Finding::of_ahead(id, *inserted_at, &self.clock) {
+        for (_, held) in contents.documents.range(..) {
+            if let Some(ahead) = Finding::of_ahead(&held.id()?, held.inserted_at, &self.clock) {
                 report(Examined::Found(ahead));
             }
         }

@@ -1,4 +1,4 @@
-//! A map by numbers that ascend as they come.
+//! Byte strings by numbers that ascend.
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, RangeBounds};
@@ -6,36 +6,66 @@ use std::ops::{Bound, RangeBounds};
 /// The numbers of a chunk: a bit each in a word.
 const CHUNK_LEN: u64 = u64::BITS as u64;
 
-/// Values by number, in the order of their numbers. A value takes its own size and some bytes more:
-/// a tree of single values would keep its leaves half empty.
-#[derive(Debug)]
-pub(super) struct ByNumber<T> {
+/// Byte strings by number, in the order of their numbers. A string takes its own length and about
+/// 6 bytes more.
+#[derive(Debug, Default)]
+pub(super) struct ByNumber {
     /// The chunks by number / [`CHUNK_LEN`]. None is empty.
-    chunks: BTreeMap<u64, Chunk<T>>,
+    chunks: BTreeMap<u64, Chunk>,
     len: usize,
 }
 
-#[derive(Debug)]
-struct Chunk<T> {
-    /// The numbers of the values, as bits.
+#[derive(Debug, Default)]
+struct Chunk {
+    /// The numbers of the strings, as bits.
     numbers: u64,
-    values: Vec<T>,
+    /// The end of each string in `bytes`.
+    ends: Vec<u32>,
+    bytes: Vec<u8>,
 }
 
-impl<T> Default for ByNumber<T> {
-    fn default() -> Self {
-        Self { chunks: BTreeMap::new(), len: 0 }
+impl Chunk {
+    fn has(&self, bit: u32) -> bool {
+        self.numbers >> bit & 1 == 1
     }
-}
 
-impl<T> Chunk<T> {
-    /// The place of the first value of this number or a greater one.
+    /// The place of the first string of this number or a greater one.
     fn place(&self, bit: u32) -> usize {
         (self.numbers & !(u64::MAX << bit)).count_ones() as usize
     }
 
-    fn has(&self, bit: u32) -> bool {
-        self.numbers >> bit & 1 == 1
+    fn start(&self, place: usize) -> usize {
+        if place == 0 { 0 } else { self.ends[place - 1] as usize }
+    }
+
+    fn at(&self, place: usize) -> &[u8] {
+        &self.bytes[self.start(place)..self.ends[place] as usize]
+    }
+
+    fn push(&mut self, bit: u32, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.ends.push(u32::try_from(self.bytes.len()).expect("64 short strings are below 4 GiB"));
+        self.numbers |= 1 << bit;
+        if u64::from(bit) == CHUNK_LEN - 1 {
+            self.shrink();
+        }
+    }
+
+    fn remove(&mut self, bit: u32) {
+        let place = self.place(bit);
+        let (start, end) = (self.start(place), self.ends[place]);
+        self.bytes.drain(start..end as usize);
+        self.ends.remove(place);
+        self.ends[place..].iter_mut().for_each(|other| *other -= end - start as u32);
+        self.numbers &= !(1 << bit);
+        if self.bytes.len() * 2 <= self.bytes.capacity() {
+            self.shrink();
+        }
+    }
+
+    fn shrink(&mut self) {
+        self.bytes.shrink_to_fit();
+        self.ends.shrink_to_fit();
     }
 }
 
@@ -43,45 +73,40 @@ fn split(number: u64) -> (u64, u32) {
     (number / CHUNK_LEN, (number % CHUNK_LEN) as u32)
 }
 
-impl<T> ByNumber<T> {
-    /// The number of values.
+impl ByNumber {
+    /// The number of strings.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    pub(super) fn get(&self, number: u64) -> Option<&T> {
+    pub(super) fn get(&self, number: u64) -> Option<&[u8]> {
         let (chunk, bit) = split(number);
         let chunk = self.chunks.get(&chunk).filter(|chunk| chunk.has(bit))?;
-        chunk.values.get(chunk.place(bit))
+        Some(chunk.at(chunk.place(bit)))
     }
 
-    /// Adds a value under a number without one. Costs least where numbers ascend.
-    pub(super) fn insert(&mut self, number: u64, value: T) {
+    /// Adds a string under a number above all that were ever used.
+    pub(super) fn push(&mut self, number: u64, bytes: &[u8]) {
+        debug_assert!(self.last().is_none_or(|(last, _)| last < number), "{number} does not ascend");
         let (chunk, bit) = split(number);
-        let new = || Chunk { numbers: 0, values: Vec::new() };
-        let chunk = self.chunks.entry(chunk).or_insert_with(new);
-        debug_assert!(!chunk.has(bit), "{number} has a value");
-        chunk.values.insert(chunk.place(bit), value);
-        chunk.numbers |= 1 << bit;
+        self.chunks.entry(chunk).or_default().push(bit, bytes);
         self.len += 1;
     }
 
-    pub(super) fn remove(&mut self, number: u64) -> Option<T> {
+    /// Removes a string. Returns false if there is none under this number.
+    pub(super) fn remove(&mut self, number: u64) -> bool {
         let (key, bit) = split(number);
-        let chunk = self.chunks.get_mut(&key).filter(|chunk| chunk.has(bit))?;
-        let value = chunk.values.remove(chunk.place(bit));
-        chunk.numbers &= !(1 << bit);
-        if chunk.values.is_empty() {
+        let Some(chunk) = self.chunks.get_mut(&key).filter(|chunk| chunk.has(bit)) else { return false };
+        chunk.remove(bit);
+        if chunk.numbers == 0 {
             self.chunks.remove(&key);
-        } else if chunk.values.len() * 2 <= chunk.values.capacity() {
-            chunk.values.shrink_to_fit();
         }
         self.len -= 1;
-        Some(value)
+        true
     }
 
-    /// The values of a range of numbers, ascending.
-    pub(super) fn range(&self, numbers: impl RangeBounds<u64>) -> impl Iterator<Item = (u64, &T)> {
+    /// The strings of a range of numbers, ascending.
+    pub(super) fn range(&self, numbers: impl RangeBounds<u64>) -> impl Iterator<Item = (u64, &[u8])> {
         let of_chunk = |bound: Bound<&u64>| match bound {
             Bound::Included(&number) | Bound::Excluded(&number) => Bound::Included(number / CHUNK_LEN),
             Bound::Unbounded => Bound::Unbounded,
@@ -89,34 +114,29 @@ impl<T> ByNumber<T> {
         let chunks = (of_chunk(numbers.start_bound()), of_chunk(numbers.end_bound()));
         let all = self.chunks.range(chunks).flat_map(|(&chunk, held)| {
             let bits = (0..u64::BITS).filter(|&bit| held.has(bit));
-            bits.zip(&held.values).map(move |(bit, value)| (chunk * CHUNK_LEN + u64::from(bit), value))
+            bits.enumerate().map(move |(place, bit)| (chunk * CHUNK_LEN + u64::from(bit), held.at(place)))
         });
         all.filter(move |(number, _)| numbers.contains(number))
     }
 
-    /// The value of the greatest number below this one.
-    pub(super) fn last_below(&self, number: u64) -> Option<(u64, &T)> {
-        let (chunk, bit) = split(number);
-        let below = |(&chunk, held): (&u64, &'_ Chunk<T>), numbers: u64| {
+    /// The string of the greatest number below this one.
+    pub(super) fn last_below(&self, number: u64) -> Option<(u64, &[u8])> {
+        let (key, bit) = split(number);
+        let last_of = |chunk: u64, held: &'_ Chunk, numbers: u64| {
             numbers.checked_ilog2().map(|bit| (chunk * CHUNK_LEN + u64::from(bit), held.place(bit)))
         };
-        let in_chunk = self.chunks.get_key_value(&chunk).and_then(|(key, held)| {
-            below((key, held), held.numbers & !(u64::MAX << bit)).map(|(at, place)| (at, &held.values[place]))
+        let below = self.chunks.range(..=key).rev().take(2).find_map(|(&chunk, held)| {
+            let numbers = if chunk == key { held.numbers & !(u64::MAX << bit) } else { held.numbers };
+            last_of(chunk, held, numbers).map(|(number, place)| (number, held.at(place)))
         });
-        in_chunk.or_else(|| {
-            let (key, held) = self.chunks.range(..chunk).next_back()?;
-            below((key, held), held.numbers).map(|(at, place)| (at, &held.values[place]))
-        })
+        below
     }
 
-    /// The values in the order of their numbers.
-    pub(super) fn values(&self) -> impl Iterator<Item = &T> {
-        self.chunks.values().flat_map(|chunk| &chunk.values)
-    }
-
-    /// The value of the greatest number.
-    pub(super) fn last(&self) -> Option<&T> {
-        self.chunks.last_key_value().and_then(|(_, chunk)| chunk.values.last())
+    /// The string of the greatest number.
+    pub(super) fn last(&self) -> Option<(u64, &[u8])> {
+        let (&chunk, held) = self.chunks.last_key_value()?;
+        let number = chunk * CHUNK_LEN + u64::from(held.numbers.checked_ilog2()?);
+        Some((number, held.at(held.ends.len() - 1)))
     }
 }
 
@@ -127,27 +147,35 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Compared with the standard map, whatever is put in and taken out.
+        /// Compared with the standard map, with gaps between the numbers and any of them removed.
         #[test]
-        fn values_are_a_map(steps in prop::collection::vec((any::<bool>(), 0_u64..400), 0..400), at in 0_u64..400, len in 0_u64..400) {
-            let (mut held, mut expected) = (ByNumber::default(), BTreeMap::new());
-            for (value, &(puts, number)) in steps.iter().enumerate() {
-                if puts && !expected.contains_key(&number) {
-                    held.insert(number, value);
-                    expected.insert(number, value);
-                } else {
-                    prop_assert_eq!(held.remove(number), expected.remove(&number));
-                }
+        fn strings_are_a_map(
+            gaps in prop::collection::vec(1_u64..90, 0..300),
+            removed in prop::collection::vec(any::<prop::sample::Index>(), 0..300),
+            at in 0_u64..3_000,
+            len in 0_u64..3_000,
+        ) {
+            let (mut held, mut expected, mut number) = (ByNumber::default(), BTreeMap::new(), 0);
+            for gap in &gaps {
+                number += if gap % 3 == 0 { *gap } else { 1 };
+                let string = vec![number as u8; number as usize % 7];
+                held.push(number, &string);
+                expected.insert(number, string);
             }
+            for index in removed {
+                let number = index.index(number as usize + 2) as u64;
+                prop_assert_eq!(held.remove(number), expected.remove(&number).is_some());
+            }
+            let borrowed = |(&number, string): (&u64, &'_ Vec<u8>)| (number, string.clone());
+            let owned = |(number, string): (u64, &[u8])| (number, string.to_vec());
             prop_assert_eq!(held.len(), expected.len());
-            prop_assert!(held.values().eq(expected.values()));
-            prop_assert_eq!(held.last(), expected.values().next_back());
-            prop_assert_eq!(held.get(at), expected.get(&at));
-            let owned = |(&number, value)| (number, value);
-            prop_assert!(held.range(at..).eq(expected.range(at..).map(owned)));
-            prop_assert!(held.range(at..at + len).eq(expected.range(at..at + len).map(owned)));
-            prop_assert!(held.range(at..=at + len).eq(expected.range(at..=at + len).map(owned)));
-            prop_assert_eq!(held.last_below(at), expected.range(..at).next_back().map(owned));
+            prop_assert_eq!(held.last().map(owned), expected.last_key_value().map(borrowed));
+            prop_assert_eq!(held.get(at), expected.get(&at).map(Vec::as_slice));
+            prop_assert!(held.range(at..).map(owned).eq(expected.range(at..).map(borrowed)));
+            let (some, up_to) = (at..at + len, at..=at + len);
+            prop_assert!(held.range(some.clone()).map(owned).eq(expected.range(some).map(borrowed)));
+            prop_assert!(held.range(up_to.clone()).map(owned).eq(expected.range(up_to).map(borrowed)));
+            prop_assert_eq!(held.last_below(at).map(owned), expected.range(..at).next_back().map(borrowed));
         }
     }
 
@@ -156,12 +184,12 @@ mod tests {
     fn what_is_taken_out_gives_its_room_back() {
         let mut held = ByNumber::default();
         for number in 0..10_000 {
-            held.insert(number, [0_u8; 64]);
+            held.push(number, &[0; 64]);
             if number >= 100 && number % 50 != 0 {
                 held.remove(number - 100);
             }
         }
-        let room: usize = held.chunks.values().map(|chunk| chunk.values.capacity()).sum();
-        assert!(room <= 3 * held.len() + 64, "{room} for {}", held.len());
+        let room: usize = held.chunks.values().map(|chunk| chunk.bytes.capacity()).sum();
+        assert!(room <= 3 * 64 * held.len(), "{room} for {}", held.len());
     }
 }

@@ -4,63 +4,140 @@ use std::hash::BuildHasher;
 use std::ops::RangeBounds;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
-use simhash::BucketKey;
+use minhash::Signature;
+use simhash::{BucketKey, Fingerprint};
 
 use super::by_number::ByNumber;
-use crate::{Document, DocumentId, Features, SketchKind, Source, StoredDocument, Timestamp};
+use crate::{
+    Document, DocumentId, Error, Features, Result, Sketch, SketchKind, Source, StoredDocument, Timestamp,
+};
 
-/// A document without what follows from the rest of it: the buckets follow from the features.
-#[derive(Debug)]
-pub(super) struct Held {
-    pub(super) id: DocumentId,
-    /// The features, without a text.
-    pub(super) features: Features,
+/// The parts that a document may lack, as bits of its first byte.
+const SIMHASH: u8 = 1;
+const SIGNATURE: u8 = 2;
+const SOURCE: u8 = 4;
+/// Keys of the simhash that do not follow from the kind of the index.
+const KEYS: u8 = 8;
+
+/// A document as it lies in memory, without what follows from the rest of it: the buckets follow
+/// from the features.
+///
+/// One byte says which parts there are. The time of insertion follows, then the id, then the parts.
+/// Numbers are of this machine's order: no byte of it outlives the process.
+#[derive(Clone, Copy)]
+pub(super) struct Held<'a> {
+    parts: u8,
     pub(super) inserted_at: Timestamp,
-    /// `None` for most documents.
-    extra: Option<Box<Extra>>,
+    id: &'a [u8],
+    rest: &'a [u8],
 }
 
-/// The parts that few documents have.
-#[derive(Debug)]
-struct Extra {
-    source: Option<Source>,
-    /// The keys of the simhash, if they do not follow from the kind of the index.
-    keys: Option<Vec<BucketKey>>,
-}
-
-impl Held {
-    pub(super) fn new(document: &Document, inserted_at: Timestamp, kind: &SketchKind) -> Self {
+impl<'a> Held<'a> {
+    fn write(document: &Document, inserted_at: Timestamp, kind: &SketchKind, bytes: &mut Vec<u8>) {
         let Document { id, sketch, source } = document;
-        let keys = (!kind.follows(sketch)).then(|| sketch.simhash_keys().to_vec());
-        let has_extra = source.is_some() || keys.is_some();
-        Self {
-            id: id.clone(),
-            features: Features { text: None, ..sketch.features().clone() },
-            inserted_at,
-            extra: has_extra.then(|| Box::new(Extra { source: source.clone(), keys })),
-        }
+        let Features { simhash, signature, .. } = sketch.features();
+        let keys = (!kind.follows(sketch)).then(|| sketch.simhash_keys());
+        let bit = |is_there: bool, bit: u8| if is_there { bit } else { 0 };
+        bytes.push(
+            bit(simhash.is_some(), SIMHASH)
+                | bit(signature.is_some(), SIGNATURE)
+                | bit(source.is_some(), SOURCE)
+                | bit(keys.is_some(), KEYS),
+        );
+        bytes.extend(inserted_at.as_ms().to_ne_bytes());
+        put(bytes, id.as_str().as_bytes());
+        bytes.extend(simhash.iter().flat_map(|simhash| simhash.0.to_ne_bytes()));
+        signature.iter().for_each(|signature| put(bytes, signature.as_bytes()));
+        source.iter().for_each(|source| put(bytes, source.as_str().as_bytes()));
+        let key_bytes = |key: &BucketKey| [&[key.flag][..], &key.segment.to_ne_bytes()].concat();
+        bytes.extend(keys.into_iter().flatten().flat_map(key_bytes));
+    }
+
+    fn read(bytes: &'a [u8]) -> Option<Self> {
+        let (&[parts, ref ms @ ..], mut rest) = bytes.split_first_chunk::<9>()?;
+        let inserted_at = Timestamp::saturating(i64::from_ne_bytes(*ms));
+        let id = take(&mut rest)?;
+        Some(Self { parts, inserted_at, id, rest })
+    }
+
+    pub(super) fn id(&self) -> Result<DocumentId> {
+        let id = str::from_utf8(self.id).ok().and_then(|id| DocumentId::new(id).ok());
+        id.ok_or_else(damaged)
+    }
+
+    /// The features, without a text.
+    pub(super) fn features(&self) -> Result<Features> {
+        self.split().map(|(features, _)| features)
     }
 
     /// The document as it was given, without its text.
-    pub(super) fn stored(&self, kind: &SketchKind) -> StoredDocument {
-        let (features, extra) = (self.features.clone(), self.extra.as_deref());
-        let sketch = match extra.and_then(|extra| extra.keys.clone()) {
-            Some(keys) => kind.listed(features, keys),
-            None => kind.sketch(features),
+    pub(super) fn stored(&self, kind: &SketchKind) -> Result<StoredDocument> {
+        let (features, mut rest) = self.split()?;
+        let source = match self.parts & SOURCE {
+            0 => None,
+            _ => Some(take(&mut rest).and_then(|source| str::from_utf8(source).ok()).ok_or_else(damaged)?),
         };
-        let source = extra.and_then(|extra| extra.source.clone());
-        let document = Document { id: self.id.clone(), sketch, source };
-        StoredDocument { document, inserted_at: self.inserted_at }
+        let source = source.map(Source::new).transpose().map_err(|_| damaged())?;
+        let sketch = self.sketch(features, rest, kind);
+        Ok(StoredDocument {
+            document: Document { id: self.id()?, sketch, source },
+            inserted_at: self.inserted_at,
+        })
     }
+
+    fn sketch(&self, features: Features, keys: &[u8], kind: &SketchKind) -> Sketch {
+        if self.parts & KEYS == 0 {
+            return kind.sketch(features);
+        }
+        let key =
+            |&[flag, ref segment @ ..]: &[u8; 5]| BucketKey { flag, segment: u32::from_ne_bytes(*segment) };
+        kind.listed(features, keys.as_chunks().0.iter().map(key).collect())
+    }
+
+    /// The features, and the bytes after them.
+    fn split(&self) -> Result<(Features, &'a [u8])> {
+        let mut rest = self.rest;
+        let mut features = Features::default();
+        if self.parts & SIMHASH != 0 {
+            let (simhash, others) = rest.split_first_chunk().ok_or_else(damaged)?;
+            features.simhash = Some(Fingerprint(u64::from_ne_bytes(*simhash)));
+            rest = others;
+        }
+        if self.parts & SIGNATURE != 0 {
+            let signature = take(&mut rest).map(Signature::decode).ok_or_else(damaged)?;
+            features.signature = Some(signature.map_err(|error| damaged().caused_by(error))?);
+        }
+        Ok((features, rest))
+    }
+}
+
+/// Appends bytes and their number. An id has at most 4,096 of them, a source and a signature fewer.
+fn put(bytes: &mut Vec<u8>, part: &[u8]) {
+    bytes.extend((part.len() as u16).to_ne_bytes());
+    bytes.extend_from_slice(part);
+}
+
+/// Takes bytes written by [`put`] off the front.
+fn take<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (len, rest) = bytes.split_first_chunk()?;
+    let (part, rest) = rest.split_at_checked(u16::from_ne_bytes(*len).into())?;
+    *bytes = rest;
+    Some(part)
+}
+
+fn damaged() -> Error {
+    Error::corrupt("a document in memory is damaged")
 }
 
 /// Documents by number, found by their ids too. An id is held once.
 #[derive(Default)]
 pub(super) struct HeldDocuments {
-    by_number: ByNumber<Held>,
+    by_number: ByNumber,
     /// The numbers, by the hashes of the ids.
     by_id: HashTable<u64>,
     hasher: DefaultHashBuilder,
+    /// The document that is being added.
+    bytes: Vec<u8>,
 }
 
 impl HeldDocuments {
@@ -69,50 +146,58 @@ impl HeldDocuments {
         self.by_number.len()
     }
 
-    pub(super) fn get(&self, number: u64) -> Option<&Held> {
-        self.by_number.get(number)
+    pub(super) fn get(&self, number: u64) -> Option<Held<'_>> {
+        self.by_number.get(number).and_then(Held::read)
     }
 
     /// The number of the document with this id.
     pub(super) fn number_of(&self, id: &DocumentId) -> Option<u64> {
-        let is_it = |&number: &u64| self.get(number).is_some_and(|held| held.id == *id);
+        let id = id.as_str().as_bytes();
+        let is_it = |&number: &u64| self.get(number).is_some_and(|held| held.id == id);
         self.by_id.find(self.hasher.hash_one(id), is_it).copied()
     }
 
-    /// Adds a document under a number that was never used. Its id must be new.
-    pub(super) fn insert(&mut self, number: u64, held: Held) {
-        let Self { by_number, by_id, hasher } = self;
-        let hash = hasher.hash_one(&held.id);
-        by_number.insert(number, held);
-        let hash_of = |&number: &u64| by_number.get(number).map_or(0, |held| hasher.hash_one(&held.id));
-        by_id.insert_unique(hash, number, hash_of);
+    /// Adds a document under a number above all that were ever used. Its id must be new.
+    pub(super) fn push(
+        &mut self,
+        number: u64,
+        document: &Document,
+        inserted_at: Timestamp,
+        kind: &SketchKind,
+    ) {
+        let Self { by_number, by_id, hasher, bytes } = self;
+        bytes.clear();
+        Held::write(document, inserted_at, kind, bytes);
+        by_number.push(number, bytes);
+        let hash_of = |&number: &u64| {
+            let held = by_number.get(number).and_then(Held::read);
+            held.map_or(0, |held| hasher.hash_one(held.id))
+        };
+        by_id.insert_unique(hasher.hash_one(document.id.as_str().as_bytes()), number, hash_of);
     }
 
     pub(super) fn remove(&mut self, number: u64) {
-        let Some(held) = self.by_number.remove(number) else { return };
-        if let Ok(entry) = self.by_id.find_entry(self.hasher.hash_one(&held.id), |&other| other == number) {
+        if let Some(hash) = self.get(number).map(|held| self.hasher.hash_one(held.id))
+            && let Ok(entry) = self.by_id.find_entry(hash, |&other| other == number)
+        {
             entry.remove();
         }
+        self.by_number.remove(number);
     }
 
     /// The documents of a range of numbers, ascending.
-    pub(super) fn range(&self, numbers: impl RangeBounds<u64>) -> impl Iterator<Item = (u64, &Held)> {
-        self.by_number.range(numbers)
+    pub(super) fn range(&self, numbers: impl RangeBounds<u64>) -> impl Iterator<Item = (u64, Held<'_>)> {
+        self.by_number.range(numbers).filter_map(|(number, bytes)| Some((number, Held::read(bytes)?)))
     }
 
     /// The document of the greatest number below this one.
-    pub(super) fn last_below(&self, number: u64) -> Option<(u64, &Held)> {
-        self.by_number.last_below(number)
-    }
-
-    /// The documents in the order of their numbers.
-    pub(super) fn values(&self) -> impl Iterator<Item = &Held> {
-        self.by_number.values()
+    pub(super) fn last_below(&self, number: u64) -> Option<(u64, Held<'_>)> {
+        self.by_number.last_below(number).and_then(|(number, bytes)| Some((number, Held::read(bytes)?)))
     }
 
     /// The document of the greatest number.
-    pub(super) fn last(&self) -> Option<&Held> {
-        self.by_number.last()
+    pub(super) fn last(&self) -> Option<Held<'_>> {
+        self.by_number.last().and_then(|(_, bytes)| Held::read(bytes))
     }
 
     #[cfg(test)]

@@ -1,10 +1,10 @@
 //! A write under way to the store in memory.
 
 use super::Contents;
-use super::held::Held;
 use crate::backend::rule::Shelf;
 use crate::backend::{Oldest, search};
 use crate::retention::Horizon;
+use crate::store::not_created;
 use crate::{Document, DocumentId, Error, Match, Result, Rule, Sketch, StoredDocument, Text, Timestamp};
 
 /// A write under way.
@@ -33,7 +33,7 @@ impl<'a> Writer<'a> {
             if swept.is_live(held.inserted_at) {
                 break;
             }
-            let Document { id, sketch, .. } = held.stored(self.contents.kind()?).document;
+            let Document { id, sketch, .. } = held.stored(self.contents.kind()?)?.document;
             self.take(&id, number, &sketch)?;
             oldest.push(self.contents.first_from(number + 1), end);
         }
@@ -65,7 +65,7 @@ impl Shelf for Writer<'_> {
 
     fn find(&self, id: &DocumentId) -> Result<Option<(u64, StoredDocument)>> {
         let Some(number) = self.contents.documents.number_of(id) else { return Ok(None) };
-        Ok(Some((number, self.contents.document(number)?.stored(self.contents.kind()?))))
+        Ok(Some((number, self.contents.document(number)?.stored(self.contents.kind()?)?)))
     }
 
     fn is_live(&self, inserted_at: Timestamp) -> bool {
@@ -95,8 +95,8 @@ impl Shelf for Writer<'_> {
         if let Some(text) = document.sketch.text().filter(|_| contents.keeps_texts()) {
             contents.texts.put(contents.last, text)?;
         }
-        let held = Held::new(document, inserted_at, contents.kind()?);
-        contents.documents.insert(contents.last, held);
+        let kind = &contents.metadata.as_ref().ok_or_else(not_created)?.kind;
+        contents.documents.push(contents.last, document, inserted_at, kind);
         Ok(())
     }
 
