@@ -2,6 +2,7 @@
 //! refuses bad combinations of arguments.
 
 use std::env::{self, VarError};
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, ensure};
@@ -147,7 +148,10 @@ impl DedupArgs {
             );
         }
         let rank_by = keep.rank_by(time_field.as_ref())?;
-        Ok(DedupOptions { job: input.job(Some(source))?, store, journal, rank_by, flags })
+        let job = input.job(Some(source))?;
+        let n_threads = job.work.threads.and_then(|n_threads| NonZeroUsize::new(n_threads.into()));
+        let store = StoreOptions { options: engine::Options { n_threads, ..store.options }, ..store };
+        Ok(DedupOptions { job, store, journal, rank_by, flags })
     }
 }
 
