@@ -3,7 +3,7 @@
 
     python bench/doors/spark.py TEXTS.jsonl WAY [--indexer target/release/indexer] [--crowd N]
 
-Prints CPU seconds, bytes shuffled and what stays. TEXTS are JSON Lines with `id` and `text`. WAY is
+Prints CPU seconds, bytes shuffled, and of what stays the number and two sums of the ids' CRC-32. TEXTS are JSON Lines with `id` and `text`. WAY is
 `program`, `pigeonhole` or `mllib`; each run is a process of its own. CPU seconds are those of the JVM
 and of Python's workers from after the session's start, and of the program with its start. MLlib takes
 the sets of character 5-grams, hashed to 2^18, with 16 hash tables of one value, and joins at a
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 ROWS = 2_000  # of an Arrow batch
 
@@ -66,8 +67,10 @@ def program(given):
         kept = f"{folder}/kept.jsonl"
         subprocess.run([*indexer, "dedup", "-q", given.texts, "--output", kept, "--report", report], check=True)
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        n_kept = sum(1 for _ in open(kept, encoding="utf-8"))
-        return {"kept": n_kept, "seconds": time.time() - start, "cpu": used.ru_utime + used.ru_stime}
+        seconds = time.time() - start
+        ids = [json.loads(line)["id"].encode() for line in open(kept, encoding="utf-8")]
+        sums = [sum(map(zlib.crc32, ids)), sum(zlib.crc32(name + b"x") for name in ids)]
+        return {"kept": len(ids), "ids": sums, "seconds": seconds, "cpu": used.ru_utime + used.ru_stime}
 
 
 def with_spark(given):
@@ -107,8 +110,12 @@ def with_spark(given):
 
 def of_package(df):
     import pigeonhole.spark as phs
+    from pyspark.sql import functions as f
 
-    return {"kept": phs.dedup(df).count()}
+    name = f.col("id").cast("string")
+    sums = f.sum(f.crc32(name)), f.sum(f.crc32(f.concat(name, f.lit("x"))))
+    n_kept, *ids = phs.dedup(df).agg(f.count("*"), *sums).first()
+    return {"kept": n_kept, "ids": ids}
 
 
 def of_mllib(df):
