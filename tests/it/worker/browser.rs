@@ -1,5 +1,6 @@
 //! The page at `/`, in a real browser.
 
+mod clusters;
 mod documents;
 mod looks;
 mod opened;
