@@ -338,6 +338,39 @@ impl Browser {
         assert_eq!(self.script(wide), false, "{place}");
     }
 
+    /// Checks that a page that a program wrote is a few screens of a telephone, that all is there
+    /// when it is unfolded, also without a script, and that no table is cut.
+    #[track_caller]
+    pub(crate) fn is_short_on_a_telephone(&self, path: &Path) {
+        const SCREENS_MAX: f64 = 4.0;
+        let written = fs::read_to_string(path).unwrap();
+        let (begin, end) = (written.find("<script").unwrap(), written.find("</script>").unwrap());
+        let without = path.with_extension("without.html");
+        fs::write(&without, [&written[..begin], &written[end..]].concat()).unwrap();
+        for (path, height) in [(path, 812), (&*without, 812)] {
+            self.resize(375, height);
+            self.open(&format!("file://{}", path.display()));
+            let place = path.display().to_string();
+            let screens = self.script("return document.documentElement.scrollHeight / innerHeight");
+            assert!(screens.as_f64().unwrap() <= SCREENS_MAX, "{place}: {screens} screens");
+            self.is_readable(&place);
+            let folds = self.count("details:not([open]) > summary");
+            assert!(folds > 0, "{place}: nothing is folded");
+            let open = "document.querySelectorAll('details').forEach((details) => { details.open = true; })";
+            self.script(open);
+            for width in [375, 768, 1280] {
+                self.resize(width, height);
+                let cut = "return [...document.querySelectorAll('.wide, table')].filter((table) => table.scrollWidth > table.clientWidth + 1).map((table) => table.textContent.slice(0, 60))";
+                assert_eq!(self.script(cut), json!([]), "{place}, {width} px");
+                self.fits(&place);
+                self.is_readable(&place);
+            }
+        }
+        self.resize(1280, 900);
+        self.open(&format!("file://{}", path.display()));
+        assert_eq!(self.count("details[data-fold]:not([open])"), 0, "where there is room all is open");
+    }
+
     /// Draws the whole page into `target/tmp/page`, for visual review.
     pub(crate) fn draw(&self, name: &str) {
         let size = &self.chromium("Page.getLayoutMetrics", &json!({}))["cssContentSize"];
