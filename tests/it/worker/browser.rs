@@ -5,6 +5,7 @@ mod documents;
 mod firefox;
 mod looks;
 mod opened;
+mod pictures;
 mod trouble;
 mod visiting;
 

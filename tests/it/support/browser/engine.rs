@@ -205,6 +205,11 @@ impl Browser {
         picture
     }
 
+    /// Returns a picture of what is in the window, as PNG.
+    pub(crate) fn screenshot(&self) -> Vec<u8> {
+        BASE64_STANDARD.decode(self.get("screenshot").as_str().unwrap()).unwrap()
+    }
+
     /// Draws the whole page into `target/tmp/page`, for visual review.
     pub(crate) fn draw(&self, name: &str) {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(match self.engine {
