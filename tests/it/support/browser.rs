@@ -3,8 +3,8 @@
 //!
 //! fantoccini or thirtyfour would replace some forty of these lines. The start of the driver, its
 //! end with the tests, the waiting and each browser's own commands would stay, and each call would
-//! need a runtime to block on. fantoccini 0.22 brings 7 crates and second versions of 13, thirtyfour
-//! 0.38 brings 9 crates.
+//! need a runtime to block on. fantoccini 0.22 brings 7 crates and second versions of 13,
+//! thirtyfour 0.38 brings 9 crates.
 
 mod checks;
 mod engine;
