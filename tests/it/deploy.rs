@@ -8,6 +8,7 @@ mod images;
 mod invocation;
 mod kubernetes;
 mod monitoring;
+mod release;
 mod start_script;
 mod systemd;
 

@@ -5,6 +5,7 @@
 //! above, invisible to readers: `<!-- not run: why -->`.
 
 mod blocks;
+mod built;
 mod desk;
 mod shown;
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{json_lines, run};
+use crate::support::{browser, json_lines, made_up_corpus, run};
 
 /// Returns a text of `n_sentences` sentences, which no other number has.
 pub(crate) fn text(number: usize, n_sentences: usize) -> String {
@@ -138,4 +138,41 @@ fn signs_of_a_wrong_run_are_on_the_page() {
     assert!(sign.contains("knows 12 of the first 12 ids") && again.stderr.contains(&sign), "{again:?}");
     let text = fs::read_to_string(&page).unwrap();
     assert!(text.find("knows 12 of").unwrap() < text.find("<table").unwrap(), "{text}");
+}
+
+/// On a telephone the first pair is seen, and the rest is folded.
+#[test]
+fn in_a_browser() {
+    let Some(browser) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, page) = (folder.path().join("corpus.jsonl"), folder.path().join("report.html"));
+    let lines = (0..6).flat_map(|n| {
+        let (fine, more) = (10 + n, text(n, 40) + &text(n + 50, 14));
+        let same = format!("The fine number {n} for all who park by the quay is {fine} crowns");
+        let wrong = json_lines([(format!("w{n}").as_str(), "")]).replace("\"text\":\"\"", "\"text\":7");
+        [
+            json_lines([(format!("a{n}").as_str(), text(n, 40).as_str()), (&format!("b{n}"), &more)]),
+            json_lines([(format!("c{n}").as_str(), same.as_str()), (&format!("d{n}"), &format!("{same}9"))]),
+            wrong,
+        ]
+    });
+    fs::write(&corpus, lines.collect::<String>() + &made_up_corpus(300, 5)).unwrap();
+    let report = ["--min-similarity", "0.6", "--dry-run", "--report", page.to_str().unwrap()];
+    let args = [&["dedup", "-q", "--source", "wire-7", corpus.to_str().unwrap()], &report[..]].concat();
+    run("indexer", args).expect(1);
+    browser.is_short_on_a_telephone(&page);
+    for (scheme, width) in [("light", 375), ("dark", 375), ("light", 1280)] {
+        browser.prefer(scheme);
+        browser.resize(width, 812);
+        browser.open(&format!("file://{}", page.display()));
+        browser.draw(&format!("report-{scheme}-{width}"));
+    }
+    // A pair that is looked for is not left in a folded list.
+    browser.resize(375, 812);
+    browser.open(&format!("file://{}", page.display()));
+    let other = "document.querySelectorAll('[data-pairs]')[1].querySelector('article')";
+    let id = browser.script(&format!("return {other}.checkVisibility() ? '' : {other}.dataset.b"));
+    browser.fill(".tools input", id.as_str().unwrap());
+    browser.wait(&format!("{other}.checkVisibility()"));
+    assert_eq!(browser.console(&[]), [""; 0]);
 }

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use simhash::Distance;
 
-pub(crate) use browser::{Browser, browser, key};
+pub(crate) use browser::{BROWSER, Browser, Engine, browser, key};
 pub(crate) use door::Door;
 pub(crate) use figures::Figures;
 pub(crate) use gate::{Gate, Mood};

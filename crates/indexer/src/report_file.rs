@@ -172,7 +172,7 @@ pub(crate) struct Doubtful {
     pub(crate) contained: Option<Worst>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct Worst {
     /// The number of all such pairs.
     pub(crate) n: u64,

@@ -6,6 +6,7 @@
 
 mod chart;
 mod diff;
+mod folded;
 mod frame;
 mod marks;
 mod side_by_side;
@@ -13,6 +14,7 @@ mod window;
 
 pub use chart::{Axis, CHART_STYLE, Chart, Curve, CurveKind, Dot, legend};
 pub use diff::{Part, diff, diff_items};
+pub use folded::fold;
 pub use frame::Page;
 pub use marks::{Marked, sortable};
 pub use side_by_side::{Side, beside};

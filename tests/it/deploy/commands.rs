@@ -7,11 +7,13 @@ use super::invocation::{Invocation, PROGRAMS, help, names};
 use crate::support::{ASK, root, run};
 
 /// Flags of programs outside of the project.
-const OTHERS: [&str; 27] = [
+const OTHERS: [&str; 31] = [
     // cargo, in a Dockerfile
     "--bin",
     "--locked",
     "--release",
+    "--no-deps",
+    "--profile",
     "--filter-platform",
     "--format-version",
     "--target",
@@ -21,6 +23,9 @@ const OTHERS: [&str; 27] = [
     "--out",
     "--strip",
     "--zig",
+    // jq, and deploy/release
+    "--arg",
+    "--without",
     // tar
     "--group",
     "--mtime",

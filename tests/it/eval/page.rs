@@ -78,6 +78,10 @@ fn in_a_browser() {
         browser.is_readable(scheme);
         browser.draw(&format!("eval-{scheme}"));
     }
+    browser.is_short_on_a_telephone(&path);
+    browser.resize(375, 812);
+    browser.open(&format!("file://{}", path.display()));
+    browser.draw("eval-folded");
     browser.resize(360, 740);
     open();
     browser.fits("a telephone");

@@ -16,7 +16,7 @@ const ALL: &str = "all";
 /// A suite. Its name is a word in the paths of its tests, so that `cargo test` can filter by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Suite {
-    /// The worker's page in Chromium.
+    /// The pages in Chromium, and in Firefox where it is.
     Browser,
     /// The API checked against its description, by Schemathesis.
     Contract,

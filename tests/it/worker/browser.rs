@@ -1,8 +1,11 @@
 //! The page at `/`, in a real browser.
 
+mod clusters;
 mod documents;
+mod firefox;
 mod looks;
 mod opened;
+mod pictures;
 mod trouble;
 mod visiting;
 
@@ -248,7 +251,10 @@ fn what_looks_like_markup_is_text() {
     find(&page, &text.replace("<script>", "<SCRIPT>"));
     page.wait_for(".matches");
     explained(&page);
-    assert_eq!((page.text(".matches .id"), page.text(".matches .source")), (id, bomb.to_owned()));
+    // In Firefox the text that is seen lacks what turns its direction.
+    let whole =
+        |selector: &str| page.script(&format!("return document.querySelector({selector:?}).textContent"));
+    assert_eq!((whole(".matches .id"), whole(".matches .source")), (json!(id), json!(bomb)));
     let marked = (page.texts(".texts del"), page.texts(".texts ins"));
     assert_eq!(marked, (vec!["SCRIPT".into()], vec!["script".into()]));
     assert_eq!(page.count("#find-answer img, #find-answer script"), 0);
@@ -261,7 +267,7 @@ fn what_looks_like_markup_is_text() {
         "the policy keeps any script of the page from making markup"
     );
     let console = page.console(&[]);
-    assert!(console.len() == 1 && console[0].contains("TrustedHTML"), "{console:?}");
+    assert!(console.len() == 1 && console[0].to_lowercase().contains("trusted"), "{console:?}");
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn they_come_with_what_keeps_them_safe() {
             }
         }
     }
-    assert_eq!(paths.len(), 21, "{paths:?}");
+    assert_eq!(paths.len(), 24, "{paths:?}");
 }
 
 /// The page has no data, so it needs no key. Under a foreign host name, the page is not served

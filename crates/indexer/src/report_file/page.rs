@@ -4,7 +4,7 @@
 mod doubtful;
 
 use maud::{Markup, html};
-use program::page::{Page, Part, Side, beside, diff};
+use program::page::{Page, Part, Side, beside, diff, fold};
 
 use self::doubtful::doubtful;
 use super::{Ending, Example, FilesLeftOut, Group, Options, ReportFile};
@@ -172,18 +172,23 @@ fn similarities(report: &ReportFile) -> Markup {
     };
     html! {
         section {
-            h2 { "How near" }
-            p { "How much of the character n-grams that either has a dropped document shares with the kept one." }
-            table.bars {
-                tr { th scope="col" { "in common" } th.number scope="col" { "dropped" } td {} }
-                @for similar in &report.similarities {
-                    tr {
-                        th scope="row" { (range(similar.from)) }
-                        (number(similar.n))
-                        td { div.bar style=(format!("width: {:.1}%", percent(similar.n, most))) {} }
+            (fold(
+                false,
+                &html! { h2 { "How near" } },
+                &html! {
+                    p { "How much of the character n-grams that either has a dropped document shares with the kept one." }
+                    table.bars {
+                        tr { th scope="col" { "in common" } th.number scope="col" { "dropped" } td {} }
+                        @for similar in &report.similarities {
+                            tr {
+                                th scope="row" { (range(similar.from)) }
+                                (number(similar.n))
+                                td { div.bar style=(format!("width: {:.1}%", percent(similar.n, most))) {} }
+                            }
+                        }
                     }
-                }
-            }
+                },
+            ))
         }
     }
 }
@@ -192,18 +197,23 @@ fn distances(report: &ReportFile) -> Markup {
     let most = report.distances.iter().map(|distance| distance.n).max().unwrap_or(0);
     html! {
         section {
-            h2 { "How near" }
-            p { "In how many of the 64 bits of its fingerprint a dropped document differs from the kept one." }
-            table.bars {
-                tr { th scope="col" { "bits" } th.number scope="col" { "dropped" } td {} }
-                @for distance in &report.distances {
-                    tr {
-                        th scope="row" { (distance.distance) }
-                        (number(distance.n))
-                        td { div.bar style=(format!("width: {:.1}%", percent(distance.n, most))) {} }
+            (fold(
+                false,
+                &html! { h2 { "How near" } },
+                &html! {
+                    p { "In how many of the 64 bits of its fingerprint a dropped document differs from the kept one." }
+                    table.bars {
+                        tr { th scope="col" { "bits" } th.number scope="col" { "dropped" } td {} }
+                        @for distance in &report.distances {
+                            tr {
+                                th scope="row" { (distance.distance) }
+                                (number(distance.n))
+                                td { div.bar style=(format!("width: {:.1}%", percent(distance.n, most))) {} }
+                            }
+                        }
                     }
-                }
-            }
+                },
+            ))
         }
     }
 }
@@ -212,13 +222,18 @@ fn groups(report: &ReportFile) -> Markup {
     let (n, shown) = (report.groups.n, &report.groups.biggest);
     html! {
         section {
-            h2 { "Groups" }
-            p {
-                (Grouped(n).to_string()) (if n == 1 { " kept document has" } else { " kept documents have" }) " near-duplicates."
-                @if n > shown.len() as u64 { " These are the " (shown.len()) " with the most." }
-                " Of each, the first duplicate at every step of nearness is shown, with what differs in the beginning of the two texts."
-            }
-            @for group in shown { (one_group(group)) }
+            (fold(
+                false,
+                &html! { h2 { "Groups" } },
+                &html! {
+                    p {
+                        (Grouped(n).to_string()) (if n == 1 { " kept document has" } else { " kept documents have" }) " near-duplicates."
+                        @if n > shown.len() as u64 { " These are the " (shown.len()) " with the most." }
+                        " Of each, the first duplicate at every step of nearness is shown, with what differs in the beginning of the two texts."
+                    }
+                    @for group in shown { (one_group(group)) }
+                },
+            ))
         }
     }
 }
@@ -269,19 +284,24 @@ fn repeats(report: &ReportFile) -> Markup {
     html! {
         @if !repeats.most.is_empty() {
             section {
-                h2 { "Sources that repeat each other" }
-                p {
-                    "The pairs with the most dropped documents; a document without a source counts by its file."
-                    @if !repeats.is_exact { " There were too many pairs to count all of them: the numbers may be too small." }
-                }
-                div.wide tabindex="0" role="region" aria-label="Sources" {
-                    table {
-                        tr { th scope="col" { "kept from" } th scope="col" { "dropped from" } th.number scope="col" { "dropped" } }
-                        @for repeat in &repeats.most {
-                            tr { td { bdi { (repeat.kept_from) } } td { bdi { (repeat.dropped_from) } } (number(repeat.n)) }
+                (fold(
+                    false,
+                    &html! { h2 { "Sources that repeat each other" } },
+                    &html! {
+                        p {
+                            "The pairs with the most dropped documents; a document without a source counts by its file."
+                            @if !repeats.is_exact { " There were too many pairs to count all of them: the numbers may be too small." }
                         }
-                    }
-                }
+                        div.wide tabindex="0" role="region" aria-label="Sources" {
+                            table {
+                                tr { th scope="col" { "kept from" } th scope="col" { "dropped from" } th.number scope="col" { "dropped" } }
+                                @for repeat in &repeats.most {
+                                    tr { td { bdi { (repeat.kept_from) } } td { bdi { (repeat.dropped_from) } } (number(repeat.n)) }
+                                }
+                            }
+                        }
+                    },
+                ))
             }
         }
     }
@@ -291,16 +311,21 @@ fn rejected(report: &ReportFile) -> Markup {
     html! {
         @if !report.rejected.is_empty() {
             section {
-                h2 { "Rejected" }
-                p { "Records that could not be read, by reason; N stands for a number and … for what was quoted." }
-                div.wide tabindex="0" role="region" aria-label="Reasons" {
-                    table {
-                        tr { th scope="col" { "reason" } th.number scope="col" { "records" } }
-                        @for rejected in &report.rejected {
-                            tr { td dir="auto" { (rejected.reason) } (number(rejected.n)) }
+                (fold(
+                    false,
+                    &html! { h2 { "Rejected" } },
+                    &html! {
+                        p { "Records that could not be read, by reason; N stands for a number and … for what was quoted." }
+                        div.wide tabindex="0" role="region" aria-label="Reasons" {
+                            table {
+                                tr { th scope="col" { "reason" } th.number scope="col" { "records" } }
+                                @for rejected in &report.rejected {
+                                    tr { td dir="auto" { (rejected.reason) } (number(rejected.n)) }
+                                }
+                            }
                         }
-                    }
-                }
+                    },
+                ))
             }
         }
     }

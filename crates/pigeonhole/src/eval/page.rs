@@ -5,7 +5,7 @@ mod curves;
 use corpus::Grouped;
 use evaluation::{FamilyScore, Pair};
 use maud::{Markup, html};
-use program::page::{CHART_STYLE, Marked, Page, Side, beside, sortable, windows};
+use program::page::{CHART_STYLE, Marked, Page, Side, beside, fold, sortable, windows};
 
 use super::report::shown;
 use super::{Evaluated, Ground};
@@ -39,21 +39,28 @@ pub(super) fn page(ground: &Ground<'_>, evaluated: &[Evaluated], n_examples: usi
     .into_html()
 }
 
-fn number(n: u64) -> Markup {
-    html! { td.number { (Grouped(n)) } }
+fn number(n: u64) -> String {
+    Grouped(n).to_string()
 }
 
-fn share(share: Option<f64>) -> Markup {
-    html! { td.number { (shown(share)) } }
-}
-
-/// A table that scrolls if it is wider than the screen.
-fn wide(name: &str, table: &Markup) -> Markup {
-    html! { div.wide tabindex="0" role="region" aria-label=(name) { table { (table) } } }
-}
-
-fn heads(first: &str, others: &[&str]) -> Markup {
-    html! { tr { th scope="col" { (first) } @for other in others { th.number scope="col" { (other) } } } }
+/// A table of figures, with a name in front of each row. It scrolls if it is wider than the screen,
+/// and on a narrow one each row is a list.
+fn figures(name: &str, first: &str, heads: &[&str], rows: &[(Markup, Vec<String>)]) -> Markup {
+    html! {
+        div.wide tabindex="0" role="region" aria-label=(name) {
+            table.figures {
+                thead { tr { th scope="col" { (first) } @for head in heads { th.number scope="col" { (head) } } } }
+                tbody {
+                    @for (name, cells) in rows {
+                        tr {
+                            th scope="row" { (name) }
+                            @for (head, cell) in heads.iter().zip(cells) { td.number data-label=(head) { (cell) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 fn profiles(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Markup {
@@ -71,6 +78,23 @@ fn profiles(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Markup {
         "rows a document",
         "bytes a document",
     ];
+    let row = |Evaluated { variant, found, scores, audit, n_numbers_differ, .. }: &Evaluated| {
+        let cells = vec![
+            number(scores.whole.n_found),
+            shown(scores.whole.recall()),
+            number(scores.whole.n_called),
+            number(scores.whole.n_below),
+            number(*n_numbers_differ),
+            number(audit.n_dropped),
+            number(audit.wrongly_dropped.len() as u64),
+            number(audit.wrongly_kept.len() as u64),
+            format!("{:.2}", found.n_compared as f64 / n),
+            format!("{:.1}", found.n_rows as f64 / n),
+            format!("{:.0}", found.n_bytes as f64 / n),
+        ];
+        (html! { (variant) }, cells)
+    };
+    let rows: Vec<_> = evaluated.iter().map(row).collect();
     html! {
         section {
             h2 { "Profiles" }
@@ -80,56 +104,30 @@ fn profiles(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Markup {
                 "differ in those of which the texts have other numbers, or in another order. Wrongly dropped is a "
                 "document of which no kept one is a near-duplicate, and wrongly kept is one of which an earlier kept one is."
             }
-            (wide("Profiles", &html! {
-                (heads("profile", &columns))
-                @for Evaluated { variant, found, scores, audit, n_numbers_differ, .. } in evaluated {
-                    tr {
-                        th scope="row" { (variant) }
-                        (number(scores.whole.n_found))
-                        (share(scores.whole.recall()))
-                        (number(scores.whole.n_called))
-                        (number(scores.whole.n_below))
-                        (number(*n_numbers_differ))
-                        (number(audit.n_dropped))
-                        (number(audit.wrongly_dropped.len() as u64))
-                        (number(audit.wrongly_kept.len() as u64))
-                        td.number { (format!("{:.2}", found.n_compared as f64 / n)) }
-                        td.number { (format!("{:.1}", found.n_rows as f64 / n)) }
-                        td.number { (format!("{:.0}", found.n_bytes as f64 / n)) }
-                    }
-                }
-            }))
+            (figures("Profiles", "profile", &columns, &rows))
         }
     }
 }
 
 fn families(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Markup {
     let row = |name: &str, score: &FamilyScore| {
-        html! {
-            tr {
-                th scope="row" { (name) }
-                (share(score.recall())) (share(score.precision())) (share(score.f1()))
-                (number(score.n_found)) (number(score.n_called))
-            }
-        }
+        let shares = [score.recall(), score.precision(), score.f1()].map(shown);
+        let cells = shares.into_iter().chain([score.n_found, score.n_called].map(number)).collect();
+        (html! { (name) }, cells)
     };
+    let Some(truth) = &ground.families else { return html! {} };
+    let scored =
+        evaluated.iter().filter_map(|one| Some(row(&one.variant.to_string(), one.families.as_ref()?)));
+    let rows: Vec<_> = std::iter::once(row("exact truth", truth)).chain(scored).collect();
     html! {
-        @if let Some(truth) = &ground.families {
-            section {
-                h2 { "Families" }
-                p {
-                    (Grouped(truth.n_families)) " families of two documents and more, with " (Grouped(truth.n_true)) " pairs. "
-                    "A version that was written anew shares little with the one before, and two families may quote each other: so the "
-                    "first row, of the pairs that are similar enough, is what to hold the others against."
-                }
-                (wide("Families", &html! {
-                    (heads("", &["recall", "precision", "F1", "found", "called"]))
-                    (row("exact truth", truth))
-                    @for evaluated in evaluated {
-                        @if let Some(score) = &evaluated.families { (row(&evaluated.variant.to_string(), score)) }
-                    }
-                }))
+        section {
+            h2 { "Families" }
+            p {
+                (Grouped(truth.n_families)) " families of two documents and more, with " (Grouped(truth.n_true)) " pairs. "
+                "A version that was written anew shares little with the one before, and two families may quote each other: so the "
+                "first row, of the pairs that are similar enough, is what to hold the others against."
             }
+            (figures("Families", "", &["recall", "precision", "F1", "found", "called"], &rows))
         }
     }
 }
@@ -149,8 +147,13 @@ fn examples(ground: &Ground<'_>, evaluated: &[Evaluated], n_examples: usize) -> 
             p { "Texts are shown from where they begin to differ; what both have is cut where it is long." }
             @for (variant, what, pairs) in lists {
                 @if !pairs.is_empty() {
-                    h3 { (variant) ": " (what) " " span.remark { (pairs.len().min(n_examples)) " of " (Grouped(pairs.len() as u64)) } }
-                    (sortable(&html! { @for pair in pairs.iter().take(n_examples) { (example(ground, pair)) } }))
+                    (fold(
+                        false,
+                        &html! {
+                            h3 { (variant) ": " (what) " " span.remark { (pairs.len().min(n_examples)) " of " (Grouped(pairs.len() as u64)) } }
+                        },
+                        &sortable(&html! { @for pair in pairs.iter().take(n_examples) { (example(ground, pair)) } }),
+                    ))
                 }
             }
             @if evaluated.iter().all(|one| one.scores.misses.is_empty() && one.scores.mistakes.is_empty()) { p { "There are none." } }
@@ -168,8 +171,10 @@ fn example(ground: &Ground<'_>, pair: &Pair) -> Markup {
     let [id_a, id_b] = numbers.map(|number| texts.ids[number].as_str());
     let numbers_differ = ground.numbers_differ(pair);
     let marked = Marked { a: id_a, b: id_b, similarity: Some(pair.similarity), numbers_differ };
-    marked.article(&html! {
-        p.who { "similarity " (shown(Some(pair.similarity))) (if numbers_differ { ", numbers differ" } else { "" }) }
-        (beside(&html! { (who[0]) (Side::Left.marked(&a)) }, &html! { (who[1]) (Side::Right.marked(&b)) }))
-    })
+    let head = html! {
+        span.who { "similarity " (shown(Some(pair.similarity))) (if numbers_differ { ", numbers differ" } else { "" }) }
+    };
+    let texts =
+        beside(&html! { (who[0]) (Side::Left.marked(&a)) }, &html! { (who[1]) (Side::Right.marked(&b)) });
+    marked.article(false, &head, &texts)
 }

@@ -35,7 +35,7 @@ for (const pair of pairs) {
     button.addEventListener("click", () => mark(pair, same));
     return button;
   });
-  pair.append(element("p", { className: "marks" }, "These are ", ...own));
+  (pair.querySelector("details") ?? pair).append(element("p", { className: "marks" }, "These are ", ...own));
 }
 
 const lists = new Map([...new Set(pairs.map((pair) => pair.parentElement))]
@@ -67,6 +67,11 @@ download.addEventListener("click", () => {
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 });
 
+// What is folded on a telephone is open where there is room.
+if (matchMedia("(min-width: 40.01rem)").matches) {
+  for (const fold of document.querySelectorAll("details[data-fold]")) fold.open = true;
+}
+
 function show() {
   const wanted = words.value.toLowerCase();
   let nShown = 0;
@@ -75,6 +80,8 @@ function show() {
     const isOfKind = [true, pair.hasAttribute("data-numbers-differ"), isMarked, !isMarked][kind.selectedIndex];
     const isShown = isOfKind && (!wanted || pair.textContent.toLowerCase().includes(wanted));
     pair.hidden = !isShown;
+    // A pair that is looked for is not left in a folded list.
+    if (isShown && (wanted || kind.selectedIndex > 0)) pair.parentElement.closest("details")?.setAttribute("open", "");
     nShown += isShown;
     for (const button of pair.querySelectorAll("button[data-same]")) {
       button.setAttribute("aria-pressed", String(isMarked && String(marks.get(keyOf(pair))) === button.dataset.same));

@@ -3,11 +3,13 @@
 
 use maud::{Markup, html};
 
+use super::fold;
+
 /// The script, which a page has once.
 pub(super) const SCRIPT: &str = include_str!("marks.js");
 
 /// The digest of the script, by which the policy of a page lets it run and nothing else.
-pub(super) const DIGEST: &str = "sha256-9Y6gDw9NSZpDbpCp76NeYc/mhDWxAZO9OwA49ipjJL8=";
+pub(super) const DIGEST: &str = "sha256-o5qE+hFSyXFJ4T4oLTX3/bxuIyOp0WKV/ox3bLlFNgQ=";
 
 /// The values by which a pair is sorted, filtered and marked.
 #[derive(Clone, Copy, Debug)]
@@ -23,13 +25,14 @@ pub struct Marked<'a> {
 }
 
 impl Marked<'_> {
-    /// Puts a pair into an article that can be marked.
+    /// Puts a pair into an article that can be marked. Of a pair that is not open only the head is
+    /// seen, where there is little room or no script.
     #[must_use]
-    pub fn article(&self, content: &Markup) -> Markup {
+    pub fn article(&self, is_open: bool, head: &Markup, content: &Markup) -> Markup {
         let similarity = self.similarity.map(|similarity| format!("{similarity:.4}"));
         html! {
             article data-a=(self.a) data-b=(self.b) data-similarity=[similarity]
-                data-numbers-differ[self.numbers_differ] { (content) }
+                data-numbers-differ[self.numbers_differ] { (fold(is_open, head, content)) }
         }
     }
 }

@@ -28,7 +28,7 @@ const JS: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
 /// Path, content type and content of each file of the page.
-const FILES: [(&str, &str, &str); 21] = [
+const FILES: [(&str, &str, &str); 24] = [
     ("/", HTML, include_str!("page/page.html")),
     ("/page.css", CSS, include_str!("page/page.css")),
     ("/page.svg", SVG, include_str!("page/page.svg")),
@@ -36,6 +36,8 @@ const FILES: [(&str, &str, &str); 21] = [
     ("/page/address.js", JS, include_str!("page/address.js")),
     ("/page/answer.js", JS, include_str!("page/answer.js")),
     ("/page/api.js", JS, include_str!("page/api.js")),
+    ("/page/browse.js", JS, include_str!("page/browse.js")),
+    ("/page/cluster.js", JS, include_str!("page/cluster.js")),
     ("/page/common.js", JS, include_str!("page/common.js")),
     ("/page/compare.js", JS, include_str!("page/compare.js")),
     ("/page/differences.js", JS, include_str!("page/differences.js")),
@@ -48,6 +50,7 @@ const FILES: [(&str, &str, &str); 21] = [
     ("/page/hits.js", JS, include_str!("page/hits.js")),
     ("/page/keys.js", JS, include_str!("page/keys.js")),
     ("/page/links.js", JS, include_str!("page/links.js")),
+    ("/page/listing.js", JS, include_str!("page/listing.js")),
     ("/page/start.js", JS, include_str!("page/start.js")),
     ("/page/words.js", JS, include_str!("page/words.js")),
 ];

@@ -23,7 +23,7 @@ fn light_and_dark() {
     for scheme in ["light", "dark"] {
         page.prefer(scheme);
         page.open(worker.base());
-        page.script("location.reload()");
+        page.reload();
         let chinese = news_text("zh-raingarden-edited");
         find(&page, &chinese);
         explained(&page);

@@ -1,7 +1,7 @@
 //! The pairs worth a look first, with their texts side by side.
 
 use maud::{Markup, html};
-use program::page::{Marked, Side, beside, sortable};
+use program::page::{Marked, Side, beside, fold, sortable};
 
 use super::NOT_AT_HAND;
 use crate::numbers::Grouped;
@@ -19,69 +19,57 @@ fn how_many(Worst { n, pairs }: &Worst) -> String {
 
 /// The pairs worth a look first.
 pub(super) fn doubtful(report: &ReportFile) -> Markup {
-    let (doubtful, options) = (&report.doubtful, &report.options);
+    let doubtful = &report.doubtful;
+    let (numbers, lost) = (&doubtful.numbers_differ, &doubtful.text_lost);
+    let of_numbers = html! {
+        "Those first in which least else differs. " (how_many(numbers)) " --same-numbers keeps them."
+    };
+    let of_lost = html! {
+        "A fifth or more of the dropped document is not in the kept one, by its n-grams; the most text first. "
+        (how_many(lost)) " --keep longest loses less."
+    };
+    let none = Worst::default();
+    let parts = doubtful.contained.as_ref().unwrap_or(&none);
+    let of_parts = html! {
+        "Most of the dropped document stands in the kept one, which is not similar to it; those of which least does first. "
+        (how_many(parts))
+    };
     html! {
-        @if !doubtful.least_similar.is_empty() {
-            section {
-                h2 { "Look here first: nearest to the threshold" }
-                p {
-                    @match options.min_similarity {
-                        Some(min_similarity) => {
-                            "The dropped documents that are least like the kept ones, just above the least similarity of "
-                            (min_similarity) ". If these are other documents, ask for more (--min-similarity)."
-                        }
-                        None => {
-                            "The dropped documents whose fingerprints are furthest from those of the kept ones. Nothing else was "
-                            "compared."
-                        }
-                    }
-                }
-                (pairs(&doubtful.least_similar))
-            }
-        }
-        @if !doubtful.numbers_differ.pairs.is_empty() {
-            section {
-                h2 { "Dropped although numbers differ" }
-                p {
-                    "Those first in which least else differs. " (how_many(&doubtful.numbers_differ))
-                    " --same-numbers keeps them."
-                }
-                (pairs(&doubtful.numbers_differ.pairs))
-            }
-        }
-        @if !doubtful.text_lost.pairs.is_empty() {
-            section {
-                h2 { "Dropped with text of their own" }
-                p {
-                    "A fifth or more of the dropped document is not in the kept one, by its n-grams; the most text first. "
-                    (how_many(&doubtful.text_lost)) " --keep longest loses less."
-                }
-                (pairs(&doubtful.text_lost.pairs))
-            }
-        }
-        @if let Some(parts) = doubtful.contained.as_ref().filter(|parts| parts.n > 0) { (contained(parts)) }
+        (list(true, "Look here first: nearest to the threshold", &nearest(report), &doubtful.least_similar))
+        (list(false, "Dropped although numbers differ", &of_numbers, &numbers.pairs))
+        (list(false, "Dropped with text of their own", &of_lost, &lost.pairs))
+        (list(false, "Dropped as parts of others", &of_parts, &parts.pairs))
     }
 }
 
-/// Documents contained in documents that stay.
-fn contained(contained: &Worst) -> Markup {
+/// What the pairs nearest to the threshold are.
+fn nearest(report: &ReportFile) -> Markup {
     html! {
-        section {
-            h2 { "Dropped as parts of others" }
-            p {
-                "Most of the dropped document stands in the kept one, which is not similar to it; those of which least does first. "
-                (how_many(contained))
+        @match report.options.min_similarity {
+            Some(min_similarity) => {
+                "The dropped documents that are least like the kept ones, just above the least similarity of "
+                (min_similarity) ". If these are other documents, ask for more (--min-similarity)."
             }
-            (pairs(&contained.pairs))
+            None => {
+                "The dropped documents whose fingerprints are furthest from those of the kept ones. Nothing else was "
+                "compared."
+            }
         }
     }
 }
 
-fn pairs(pairs: &[Pair]) -> Markup {
-    sortable(&html! { @for pair in pairs { (doubtful_pair(pair)) } })
+/// A section of pairs, if there are any. The first one is open, with its first pair.
+fn list(is_first: bool, title: &str, remark: &Markup, pairs: &[Pair]) -> Markup {
+    let articles = html! {
+        @for (n, pair) in pairs.iter().enumerate() { (doubtful_pair(pair, is_first && n == 0)) }
+    };
+    let content = html! { p { (remark) } (sortable(&articles)) };
+    html! {
+        @if !pairs.is_empty() { section { (fold(is_first, &html! { h2 { (title) } }, &content)) } }
+    }
 }
 
-fn doubtful_pair(pair: &Pair) -> Markup {
+fn doubtful_pair(pair: &Pair, is_open: bool) -> Markup {
     let (kept, dropped) = &pair.parts;
     let left = html! {
         p.who { "kept " bdi { (pair.kept) } (in_other(pair.share_of_kept)) }
@@ -100,8 +88,8 @@ fn doubtful_pair(pair: &Pair) -> Markup {
         similarity: pair.similarity,
         numbers_differ: pair.numbers_differ == Some(true),
     };
-    marked.article(&html! {
-            p.who { (how_near(pair)) }
+    let head = html! { span.who { (how_near(pair)) } };
+    let content = html! {
             div.tall tabindex="0" role="region" aria-label="Texts" { (beside(&left, &right)) }
             @if let Some(Numbers { parts: [kept, dropped], .. }) = &pair.numbers {
                 div.tall.numbers tabindex="0" role="region" aria-label="Numbers" {
@@ -111,7 +99,8 @@ fn doubtful_pair(pair: &Pair) -> Markup {
                     ))
                 }
             }
-    })
+    };
+    marked.article(is_open, &head, &content)
 }
 
 /// The share of a document contained in the other one.

@@ -6,11 +6,11 @@ use evaluation::{Band, Bin, confidence};
 use index::Profile;
 use maud::{Markup, html};
 use minhash::{BandScheme, Similarity};
-use program::page::{Axis, Chart, Curve, CurveKind, Dot, legend};
+use program::page::{Axis, Chart, Curve, CurveKind, Dot, fold, legend};
 
 use super::super::report::{named, shown};
 use super::super::{Evaluated, Ground};
-use super::{heads, number, share, wide};
+use super::{figures, number};
 
 /// Points of a promise between two ticks.
 const STEPS: u32 = 20;
@@ -24,9 +24,7 @@ const OF_SHORT: usize = 1;
 
 pub(super) fn by_similarity(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Markup {
     let min = ground.min_similarity();
-    html! {
-        section {
-            h2 { "What is found, by similarity" }
+    let content = html! {
             p {
                 "Of all pairs of a similarity the share that a profile calls near-duplicates, in bins of 0.025 and one for what is equal, "
                 "each at the mean of its pairs; the line through a mark is the range of 95 % confidence. What lies below " (min)
@@ -51,8 +49,8 @@ pub(super) fn by_similarity(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Mar
                 summary { "The same as a table" }
                 (table_of_bins(evaluated))
             }
-        }
-    }
+    };
+    html! { section { (fold(false, &html! { h2 { "What is found, by similarity" } }, &content)) } }
 }
 
 fn found(ground: &Ground<'_>, place: usize, evaluated: &Evaluated) -> Chart {
@@ -101,31 +99,20 @@ fn table_of_bins(evaluated: &[Evaluated]) -> Markup {
     let names: Vec<&str> =
         ["pairs", "promised by bands"].into_iter().chain(names.iter().map(String::as_str)).collect();
     let bins = first.curve.iter().enumerate().filter(|(_, bin)| bin.n_pairs > 0);
-    wide(
-        "By similarity",
-        &html! {
-            (heads("similarity", &names))
-            @for (at, bin) in bins {
-                tr {
-                    th scope="row" { (bin.from) @if bin.to > bin.from { " below " (bin.to) } }
-                    (number(bin.n_pairs))
-                    (share(Some(bin.promised)))
-                    @for bin in evaluated.iter().map(|one| &one.curve[at]) {
-                        td.number { (Grouped(bin.n_proposed)) ", " (Grouped(bin.n_called)) }
-                    }
-                }
-            }
-        },
-    )
+    let row = |(at, bin): (usize, &Bin)| {
+        let of_each = evaluated.iter().map(|one| &one.curve[at]);
+        let of_each = of_each.map(|bin| format!("{}, {}", Grouped(bin.n_proposed), Grouped(bin.n_called)));
+        let cells = [number(bin.n_pairs), shown(Some(bin.promised))].into_iter().chain(of_each).collect();
+        (html! { (bin.from) @if bin.to > bin.from { " below " (bin.to) } }, cells)
+    };
+    figures("By similarity", "similarity", &names, &bins.map(row).collect::<Vec<_>>())
 }
 
 pub(super) fn by_length(evaluated: &[Evaluated]) -> Markup {
     let names: Vec<String> = evaluated.iter().map(|one| one.variant.to_string()).collect();
     let curves: Vec<_> =
         names.iter().enumerate().map(|(place, name)| (CurveKind::Measured, place, name.as_str())).collect();
-    html! {
-        section {
-            h2 { "How good it is, by length" }
+    let content = html! {
             p { "Of the shorter text of a pair, in characters. A band without near-duplicates has no recall, and one in which nothing "
                 "was called a near-duplicate no precision." }
             (legend(&curves))
@@ -146,8 +133,8 @@ pub(super) fn by_length(evaluated: &[Evaluated]) -> Markup {
                 (table_of_bands("characters", evaluated, |one| &one.scores.by_length))
                 (table_of_bands("similarity", evaluated, |one| &one.scores.by_similarity))
             }
-        }
-    }
+    };
+    html! { section { (fold(false, &html! { h2 { "How good it is, by length" } }, &content)) } }
 }
 
 /// A chart by length. Bands are equidistant, each with some twice the length of the one before.
@@ -185,21 +172,13 @@ fn table_of_bands(by: &str, evaluated: &[Evaluated], of: fn(&Evaluated) -> &Vec<
     let names: Vec<String> =
         evaluated.iter().map(|one| format!("{}: recall, precision, F1", one.variant)).collect();
     let names: Vec<&str> = std::iter::once("pairs").chain(names.iter().map(String::as_str)).collect();
-    wide(
-        by,
-        &html! {
-            (heads(by, &names))
-            @for (at, band) in of(first).iter().enumerate() {
-                @if evaluated.iter().any(|one| of(one)[at].n_true + of(one)[at].n_called > 0) {
-                    tr {
-                        th scope="row" { (named(band)) }
-                        (number(band.n_true))
-                        @for band in evaluated.iter().map(|one| &of(one)[at]) {
-                            td.number { (shown(band.recall())) ", " (shown(band.precision())) ", " (shown(band.f1())) }
-                        }
-                    }
-                }
-            }
-        },
-    )
+    let has_pairs =
+        |&(at, _): &(usize, &Band)| evaluated.iter().any(|one| of(one)[at].n_true + of(one)[at].n_called > 0);
+    let row = |(at, band): (usize, &Band)| {
+        let of_each = evaluated.iter().map(|one| &of(one)[at]);
+        let of_each = of_each.map(|band| [band.recall(), band.precision(), band.f1()].map(shown).join(", "));
+        let cells = std::iter::once(number(band.n_true)).chain(of_each).collect();
+        (html! { (named(band)) }, cells)
+    };
+    figures(by, by, &names, &of(first).iter().enumerate().filter(has_pairs).map(row).collect::<Vec<_>>())
 }

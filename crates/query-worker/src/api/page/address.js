@@ -10,18 +10,19 @@ const TABS = ["compare", "index"];
 
 export const fits = (text) => text.length <= TEXT_MAX;
 
-/** Returns what the address says: a tab, and in "find" a text with its bound, or an id. */
+/** Returns what the address says: a tab, and in "find" a text with its bound, an id, or a cluster's. */
 export function current() {
   const [params, tab] = [new URLSearchParams(location.search), location.hash.slice(1)];
   const text = params.get("q") ?? history.state?.text ?? null;
-  return { tab: TABS.includes(tab) ? tab : "find", text, id: params.get("id"), bound: params.get("bound") };
+  return { tab: TABS.includes(tab) ? tab : "find", text, id: params.get("id"), cluster: params.get("cluster"), bound: params.get("bound") };
 }
 
 /** Returns the address of a view. */
-export function of({ tab = "find", text = null, id = null, bound = null }) {
+export function of({ tab = "find", text = null, id = null, cluster = null, bound = null }) {
   if (tab !== "find") return `${location.pathname}#${tab}`;
   const params = new URLSearchParams();
-  if (id !== null) params.set("id", id);
+  if (cluster !== null) params.set("cluster", cluster);
+  else if (id !== null) params.set("id", id);
   else if (text !== null && fits(text)) params.set("q", text);
   if (bound !== null && params.size > 0) params.set("bound", bound);
   return params.size > 0 ? `?${params}` : location.pathname;

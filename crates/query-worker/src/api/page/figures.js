@@ -1,10 +1,13 @@
 // Index: what people want to know of it first, hashes last.
 
 import { ask, index, shown } from "./api.js";
+import { browsePart } from "./browse.js";
 import { announce, byId, code, el, time } from "./dom.js";
 import { blocks } from "./explain.js";
 import { bytes, number, t, timeOfDay } from "./words.js";
 
+/** The most documents that the worker lists. */
+const LISTED = 100;
 const SECONDS = [["week", 604800], ["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
 
 export function start() {
@@ -81,15 +84,15 @@ export async function show() {
   answer.setAttribute("aria-busy", "true");
   try {
     const info = await index(true);
-    const latest = await ask("GET", "v1/documents?limit=1");
+    const latest = await ask("GET", `v1/documents?limit=${LISTED}`);
     byId("index-asked").textContent = t("asOf", timeOfDay());
     const how = details(info);
     how.open = wasOpen;
-    answer.replaceChildren(
+    answer.replaceChildren(...[
       el("div", { class: "columns" },
         el("section", {}, el("h2", {}, t("index")), contents(info, latest)),
         el("section", {}, el("h2", {}, t("thisWorker")), worker(info))),
-      how);
+      browsePart(latest), how].filter(Boolean));
     announce(t("figuresThere"));
   } catch (error) {
     answer.replaceChildren(shown(error, show));

@@ -6,9 +6,9 @@ import { differencesPart } from "./differences.js";
 import { announce, code, el, name, onSend, time } from "./dom.js";
 import { differing, distanceWords, strip, whyPart } from "./explain.js";
 import { linkTo, viewLink } from "./links.js";
+import { listing } from "./listing.js";
 import { t } from "./words.js";
 
-const SHOWN_AT_ONCE = 20;
 const TERMS = 1000;
 
 /** Browsers take these for steps in a path, even encoded. */
@@ -20,29 +20,24 @@ export const pathOf = (id) => `v1/documents/${encodeURIComponent(id)}`;
 export const nearnessOf = ({ similarity, exact, distance }) =>
   (similarity === undefined ? t("bits", distance) : t("inCommon", nearness(similarity, exact)));
 
+/** Returns how many documents are near each; none where a worker has too much to do to count. */
+export async function nNear(ids, signal) {
+  const counts = await ask("POST", "v1/query:batch", ids.map((id) => ({ id, limit: 0 })), signal)
+    .catch((error) => { if (error.name === "AbortError") throw error; return []; });
+  return ids.map((_, n) => counts[n]?.n_matches ?? null);
+}
+
 /**
  * Returns the list of matches of a search, a few at first. A search has the description of the
- * index (`info`), its own `fingerprint`, `names` of the two sides, and a `text` or an `id`.
+ * index (`info`), its own `fingerprint`, `names` of the two sides, and a `text` or an `id`. Where
+ * matches are of several, `search` is a function that returns that of a match.
  */
 export function hits(search, matches) {
   const isVerified = matches[0].similarity !== undefined;
   const list = el("ol", { class: isVerified ? "matches shares" : "matches" });
-  const more = el("button", { type: "button", class: "more" });
-  let shownSoFar = 0;
-  const show = (isFirst) => {
-    const next = matches.slice(shownSoFar, shownSoFar + SHOWN_AT_ONCE).map((match) => row(search, match));
-    list.append(...next);
-    shownSoFar += next.length;
-    const left = matches.length - shownSoFar;
-    more.hidden = left === 0;
-    more.textContent = t("showMore", Math.min(left, SHOWN_AT_ONCE), left);
-    // The focus moves to the first new match, for users who do not see the list grow.
-    if (!isFirst) next[0].querySelector("summary").focus();
-  };
-  more.addEventListener("click", () => show(false));
-  show(true);
+  const [filter, , more] = listing(list, matches, (match) => row(typeof search === "function" ? search(match) : search, match));
   const note = isVerified && matches.some(({ exact }) => !exact) ? el("p", { class: "quiet small" }, t("estimates")) : null;
-  return [note, list, more, el("p", { class: "quiet small keyboard" }, t("keyboard"))];
+  return [filter, note, list, more, el("p", { class: "quiet small keyboard" }, t("keyboard"))];
 }
 
 function row(search, match) {
@@ -50,7 +45,8 @@ function row(search, match) {
   const body = el("div", { class: "explained" });
   const details = el("details", {},
     el("summary", {}, share, name(match.id, "id"),
-      el("span", { class: "quiet facts" }, match.source === null ? null : name(match.source, "source"), time(match.inserted_at)),
+      el("span", { class: "quiet facts" }, match.source === null ? null : name(match.source, "source"), time(match.inserted_at),
+        match.steps > 1 ? el("span", {}, t("via", match.steps), name(match.via, "via")) : null),
       match.similarity === undefined ? strip(search.info.tables, differing(search.fingerprint, match.fingerprint)) : null),
     body);
   let isBegun = false;
@@ -99,11 +95,12 @@ function analysis(search) {
 
 /** Returns links from a document, and the button that removes it where the user may. */
 export function actions({ info }, id, { link = true, walk = true }) {
-  const bar = el("p", { class: "actions" }, link ? linkTo(info, id) : null, walk ? viewLink({ id }, t("walk")) : null);
+  const bar = el("p", { class: "actions" }, link ? linkTo(info, id) : null, walk ? viewLink({ id }, t("walk")) : null,
+    viewLink({ cluster: id }, t("cluster")));
   if (info.scopes.includes("admin") && isInPath(id)) {
     bar.append(el("button", { type: "button", class: "plain remove", onclick: (event) => confirmed(bar, event.target, id) }, t("remove")));
   }
-  return bar.childElementCount > 0 ? bar : null;
+  return bar;
 }
 
 /** Asks before a document is removed, and removes it. */

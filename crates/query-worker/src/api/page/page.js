@@ -2,6 +2,7 @@
 
 import * as address from "./page/address.js";
 import { forgetKey, index } from "./page/api.js";
+import * as cluster from "./page/cluster.js";
 import * as compare from "./page/compare.js";
 import * as documents from "./page/document.js";
 import { announce, byId, onSend, utf8Length } from "./page/dom.js";
@@ -42,11 +43,12 @@ function show(view, isAgain = false) {
   if (view.tab === "index") return figures.show();
   if (view.tab === "compare") return undefined;
   found = view;
-  const { text = null, id = null } = view;
-  const asked = JSON.stringify([text, id, view.bound ?? null]);
+  const { text = null, id = null, cluster: of = null } = view;
+  const asked = JSON.stringify([text, id, of, view.bound ?? null]);
   if (asked === shown && !isAgain) return undefined;
   shown = asked;
-  byId("find-id").value = id ?? "";
+  byId("find-id").value = id ?? of ?? "";
+  if (of !== null) return cluster.show(of);
   if (id !== null) return documents.show(id);
   if (text === null) return beginning.show();
   if (byId("find-text").value !== text) write(byId("find-text"), text);

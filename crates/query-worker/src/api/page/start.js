@@ -2,8 +2,9 @@
 
 import { ask, index } from "./api.js";
 import { answering } from "./answer.js";
+import { line } from "./browse.js";
 import { el, name } from "./dom.js";
-import { pathOf, isInPath } from "./hits.js";
+import { isInPath, nNear, pathOf } from "./hits.js";
 import { viewLink } from "./links.js";
 import { moment, t } from "./words.js";
 
@@ -11,7 +12,6 @@ const EXAMPLES = 3;
 /** Documents of which the examples are chosen: first those that have others near. */
 const LOOKED_AT = 20;
 const SOURCES_SHOWN = 5;
-const BEGINNING_SHOWN = 160;
 
 export function show() {
   return answering("", async (signal) => {
@@ -38,17 +38,15 @@ function summary(info, listed) {
 
 /** Chooses examples: documents with others near them first, which show more. */
 async function chosen(documents, signal) {
-  const counts = await ask("POST", "v1/query:batch", documents.map(({ id }) => ({ id, limit: 0 })), signal)
-    // A worker with too much to do counts for nobody.
-    .catch((error) => { if (error.name === "AbortError") throw error; return []; });
-  const counted = documents.map((document, n) => ({ ...document, n_near: counts[n]?.n_matches ?? null }));
+  const counts = await nNear(documents.map(({ id }) => id), signal);
+  const counted = documents.map((document, n) => ({ ...document, n_near: counts[n] }));
   return counted.sort((a, b) => Number(b.n_near > 0) - Number(a.n_near > 0)).slice(0, EXAMPLES);
 }
 
 /** An example asks with the text of a document, where that is at hand, else by its id. */
 function example({ id, beginning, n_near: n }) {
   const hasText = beginning !== null && isInPath(id);
-  const link = viewLink({ id }, hasText ? [...beginning.replace(/\s+/g, " ")].slice(0, BEGINNING_SHOWN).join("") : id);
+  const link = viewLink({ id }, hasText ? line(beginning) : id);
   link.dir = "auto";
   if (hasText) {
     link.addEventListener("click", async (event) => {

@@ -117,6 +117,25 @@ const WORDS = {
   tryOne: ["Try one of these", "试试这些"],
   nearOnes: [(n) => (n === 0 ? "nothing near" : `${number(n)} near`), (n) => (n === 0 ? "无近似者" : `${number(n)} 个近似`)],
 
+  // Lists of documents
+  filter: ["Filter by source or time", "按来源或时间筛选"],
+  all: ["all", "全部"],
+  from: ["From", "从"],
+  to: ["To", "到"],
+  ofListed: [(n, all) => `${n} of ${all} listed`, (n, all) => `所列 ${all} 个中的 ${n} 个`],
+  filterNote: ["This chooses among what is listed here: the search itself takes no source and no time.", "只在此处所列者中挑选：查找本身不按来源或时间。"],
+  latestDocuments: [(n) => `The latest ${some(n, "document")}`, (n) => `最近的 ${number(n)} 个文档`],
+  someDocuments: [(n) => `${some(n, "document")} of the index`, (n) => `索引中的 ${number(n)} 个文档`],
+
+  // A cluster
+  cluster: ["Its cluster", "所在的簇"],
+  clusterWith: [(n) => `cluster: ${number(n)} near`, (n) => `簇：${number(n)} 个近似`],
+  clusterOf: [(n) => `A cluster of ${some(n, "document")}`, (n) => `${number(n)} 个文档的簇`],
+  clusterIs: ["Those near this one, those near them, and so on: each with its share of the one it was reached from.", "与此近似者，再与它们近似者，依此类推；比例均相对于到达它的上一个文档。"],
+  clusterCut: ["The walk ends at 50 others or eleven requests: there may be more.", "至多走到 50 个其他文档或十一次请求：可能还有更多。"],
+  via: [(steps) => `${steps} steps away, by `, (steps) => `第 ${steps} 步，经由 `],
+  theOneBefore: ["the one before it", "上一个文档"],
+
   // A document
   inIndexSince: ["In the index since", "写入时间"],
   source: ["Source", "来源"],
