@@ -205,7 +205,7 @@ impl Documents {
             }
             Self::Spilled(spilled) => {
                 let (run, verdicts) = &mut **spilled;
-                verdicts.get(run.fill_in_decided(item)?)
+                verdicts.get(run.take_decided(item)?)
             }
         }
     }

@@ -5,12 +5,12 @@
 //! crowd, and the crowd's kept documents, with the 64 bits of their facets, are in memory. So the
 //! pairs of a crowd are never written, and a crowd takes 16 bytes for each kept document.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::path::Path;
 
 use index::backend::search::Documents as _;
-use index::{Error, Family, Promise, Result, Rule, Sketch, SketchKind};
+use index::{Family, Features, Promise, Result, Rule, Sketch, SketchKind};
 use runs::{SortedWords, WordSorter};
 use simhash::{BucketKey, Facet, Fingerprint};
 
@@ -24,6 +24,9 @@ const PARTS_A_FLAG: usize = 4;
 
 /// The parts of the pairs.
 const PAIR_PARTS: u64 = 64;
+
+/// The pairs whose earlier documents are read side by side.
+const AHEAD: usize = 4 << 10;
 
 /// An odd number: the product with it is another order of all segments, in which each part gets
 /// its share although some segments are more frequent.
@@ -47,8 +50,14 @@ pub(super) struct Proposals {
     crowd_flags: Vec<u8>,
     /// The kept documents of each crowd that has some, with the bits of their facets.
     crowds: HashMap<u32, Vec<(u32, Fingerprint)>>,
-    /// The crowds of the document that is decided, with its facet in each.
-    open: Vec<(u32, Family, Fingerprint)>,
+    /// The next pairs, whose earlier documents the system was asked to read.
+    ahead: VecDeque<u64>,
+    /// The kept documents that share a small bucket with the open document.
+    proposed: Vec<u32>,
+    /// The crowds of the open document.
+    crowds_of_open: Vec<u32>,
+    /// The open document's facet in each of its crowds, once its features are known.
+    facets_of_open: Vec<(u32, Family, Fingerprint)>,
     /// A bit for each document.
     kept: Vec<u64>,
 }
@@ -137,38 +146,93 @@ impl Keys {
         }
         let (pairs, members) = (pairs.finish(n_bytes_max / 2), members.finish(n_bytes_max / 2));
         let kept = vec![0; (n_documents as usize).div_ceil(64)];
-        let (crowds, open) = (HashMap::new(), Vec::new());
-        Ok(Proposals { pairs, members, crowd_flags, crowds, open, kept })
+        let crowds = HashMap::new();
+        let (proposed, crowds_of_open, facets_of_open) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Proposals {
+            pairs,
+            ahead: VecDeque::new(),
+            members,
+            crowd_flags,
+            crowds,
+            proposed,
+            crowds_of_open,
+            facets_of_open,
+            kept,
+        })
     }
 }
 
 impl Proposals {
-    /// The kept documents before `turn` that its facets propose, by the rule, each once with its
-    /// best promise. Turns ascend from call to call.
-    pub(super) fn of(
+    /// Goes on to the document of a turn. Turns ascend from call to call.
+    pub(super) fn open(&mut self, turn: u32, documents: &Documents) -> io::Result<()> {
+        self.proposed.clear();
+        loop {
+            if self.ahead.len() < AHEAD / 2 && self.pairs.peek()?.is_some() {
+                self.look_ahead(documents)?;
+            }
+            let Some(&pair) = self.ahead.front().filter(|&&pair| halves(pair).0 <= turn) else { break };
+            self.ahead.pop_front();
+            let (later, earlier) = halves(pair);
+            if later == turn && self.is_kept(earlier) && self.proposed.last() != Some(&earlier) {
+                self.proposed.push(earlier);
+            }
+        }
+        self.crowds_of_open.clear();
+        while let Some(member) = self.members.peek()?
+            && halves(member).0 <= turn
+        {
+            self.members.next_word()?;
+            let (of, crowd) = halves(member);
+            self.crowds_of_open.extend((of == turn).then_some(crowd));
+        }
+        self.facets_of_open.clear();
+        Ok(())
+    }
+
+    /// Takes the next pairs, and has their earlier documents read.
+    fn look_ahead(&mut self, documents: &Documents) -> io::Result<()> {
+        let (mut earlier, mut often) = (Vec::new(), Vec::new());
+        while self.ahead.len() < AHEAD
+            && let Some(pair) = self.pairs.next_word()?
+        {
+            // Who shares two buckets is most often near, and then the text is read.
+            let list = if self.ahead.back() == Some(&pair) { &mut often } else { &mut earlier };
+            list.push(halves(pair).1);
+            self.ahead.push_back(pair);
+        }
+        for numbers in [&mut earlier, &mut often] {
+            numbers.sort_unstable();
+            numbers.dedup();
+        }
+        documents.foresee(&earlier, &often);
+        Ok(())
+    }
+
+    /// Returns true if the open document has no bucket with a kept one, and is in no crowd.
+    pub(super) fn has_none(&self) -> bool {
+        self.proposed.is_empty() && self.crowds_of_open.is_empty()
+    }
+
+    /// The kept documents before the open one that its facets propose, by the rule, each once with
+    /// its best promise. The features of those that share a small bucket are read into `read`.
+    pub(super) fn of_open(
         &mut self,
-        turn: u32,
         sketch: &Sketch,
         rule: &Rule,
         kind: &SketchKind,
         documents: &Documents,
+        read: &mut Vec<(u32, Features)>,
     ) -> Result<Vec<(u32, Promise)>> {
         let mut proposed = Vec::new();
-        let mut last = None;
-        while let Some(pair) = self.pairs.peek().map_err(failed)?
-            && halves(pair).0 <= turn
-        {
-            self.pairs.next_word().map_err(failed)?;
-            let (later, earlier) = halves(pair);
-            if later < turn || !self.is_kept(earlier) || last.replace(earlier) == Some(earlier) {
-                continue;
-            }
+        for &earlier in &self.proposed {
             let features = documents.features(earlier.into())?.into_owned();
-            let promise = rule.promise(sketch, &kind.sketch(features));
-            proposed.extend(promise.map(|promise| (earlier, promise)));
+            if let Some(promise) = promise(sketch, &features, rule, kind) {
+                proposed.push((earlier, promise));
+                read.push((earlier, features));
+            }
         }
-        self.open_crowds(turn, sketch).map_err(failed)?;
-        for &(crowd, family, fingerprint) in &self.open {
+        self.find_facets(sketch);
+        for &(crowd, family, fingerprint) in &self.facets_of_open {
             let Some(kept) = self.crowds.get(&crowd) else { continue };
             let within = rule.within(family);
             proposed.extend(kept.iter().filter_map(|&(earlier, of_earlier)| {
@@ -182,26 +246,20 @@ impl Proposals {
         Ok(proposed)
     }
 
-    /// Finds the crowds of the document of a turn.
-    fn open_crowds(&mut self, turn: u32, sketch: &Sketch) -> io::Result<()> {
-        self.open.clear();
-        while let Some(member) = self.members.peek()?
-            && halves(member).0 <= turn
-        {
-            self.members.next_word()?;
-            let (of, crowd) = halves(member);
+    /// Finds the facet of the open document in each of its crowds.
+    fn find_facets(&mut self, sketch: &Sketch) {
+        for &crowd in &self.crowds_of_open {
             let flag = self.crowd_flags[crowd as usize];
             let has_flag = |(_, facet): &&(Family, Facet)| facet.keys().iter().any(|key| key.flag == flag);
-            let facet = sketch.facets().iter().find(has_flag).filter(|_| of == turn);
-            self.open.extend(facet.map(|(family, facet)| (crowd, *family, facet.fingerprint())));
+            let facet = sketch.facets().iter().find(has_flag);
+            self.facets_of_open.extend(facet.map(|(family, facet)| (crowd, *family, facet.fingerprint())));
         }
-        Ok(())
     }
 
-    /// Marks the document of the last call of [`of`](Self::of) as kept.
+    /// Marks the open document as kept.
     pub(super) fn keep(&mut self, number: u32) {
         self.kept[number as usize / 64] |= 1 << (number % 64);
-        for &(crowd, _, fingerprint) in &self.open {
+        for &(crowd, _, fingerprint) in &self.facets_of_open {
             self.crowds.entry(crowd).or_default().push((number, fingerprint));
         }
     }
@@ -211,6 +269,31 @@ impl Proposals {
     }
 }
 
-fn failed(error: io::Error) -> Error {
-    Error::corrupt("failed to read the proposals of this run back from their file").caused_by(error)
+/// The promise of a document that shares a bucket with another one, as [`Rule::promise`] finds it.
+fn promise(sketch: &Sketch, of_other: &Features, rule: &Rule, kind: &SketchKind) -> Option<Promise> {
+    let mut common = bits_filed(of_other, kind).filter_map(|(family, bits)| {
+        let facet = sketch.facet(family)?;
+        Some((family, facet.fingerprint().distance(bits)))
+    });
+    match (common.next(), common.next()) {
+        // The bucket is of the only family that both have, and no keys need be made.
+        (Some((family, distance)), None) => {
+            (distance <= rule.within(family)).then(|| Promise::new(family, distance))
+        }
+        _ => rule.promise(sketch, &kind.sketch(of_other.clone())),
+    }
+}
+
+/// The families of the facets of features, with their bits.
+fn bits_filed<'a>(
+    features: &'a Features,
+    kind: &SketchKind,
+) -> impl Iterator<Item = (Family, Fingerprint)> + 'a {
+    let files_simhashes = kind.families().any(|family| family == Family::Simhash);
+    let by_simhash = features.simhash.filter(|_| files_simhashes).map(|simhash| (Family::Simhash, simhash));
+    let filing = kind.filing();
+    let by_sets = features.signature.as_ref().zip(filing).map(|(signature, filing)| {
+        filing.filings(signature).map(|of| (Family::Set(of.kind), Fingerprint(of.suffix))).collect::<Vec<_>>()
+    });
+    by_simhash.into_iter().chain(by_sets.into_iter().flatten())
 }
