@@ -29,7 +29,7 @@ pub(crate) use self::duplicates::{Duplicate, Duplicates};
 pub(crate) use self::groups::{EXCERPT_COLUMNS, Groups};
 pub(crate) use self::logs::Logs;
 pub(crate) use self::pending::Pending;
-pub(crate) use self::results::Results;
+pub(crate) use self::results::{Joins, Results};
 pub(crate) use self::rule::Rule;
 pub(crate) use self::spilled::SpilledRun;
 use crate::job::Sink;
@@ -71,8 +71,8 @@ impl Sink for Deduplication {
     fn take(&mut self, mut item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
         self.n_taken += 1;
         if let Some(spilled) = &mut self.spilled {
-            let verdict = spilled.decide_next(&mut item, &mut self.rule)?;
-            return self.write(&item, verdict, rejects);
+            let (verdict, joins) = spilled.decide_next(&mut item, &mut self.rule, &self.results)?;
+            return self.write(&item, verdict, joins, rejects);
         }
         if self.pending.holds(&item.document.id) {
             self.flush(rejects)?;
@@ -137,15 +137,24 @@ impl Deduplication {
             return Ok(());
         }
         let verdicts = self.rule.decide(items.iter().map(|item| &item.document), &mut self.results.doubts)?;
-        items.iter().zip(verdicts).try_for_each(|(item, verdict)| self.write(item, verdict, rejects))
+        items
+            .iter()
+            .zip(verdicts)
+            .try_for_each(|(item, verdict)| self.write(item, verdict, Joins::Yes, rejects))
     }
 
-    fn write(&mut self, item: &Item, verdict: Option<Verdict>, rejects: &mut Rejects) -> anyhow::Result<()> {
+    fn write(
+        &mut self,
+        item: &Item,
+        verdict: Option<Verdict>,
+        joins: Joins,
+        rejects: &mut Rejects,
+    ) -> anyhow::Result<()> {
         let Some(verdict) = verdict else {
             let id = item.document.id.as_str();
             let reason = format!("id {id:?} was used by an earlier record of the input");
             return rejects.reject(&item.origin, item.number, &reason);
         };
-        self.results.add(item, &verdict)
+        self.results.add(item, &verdict, joins)
     }
 }

@@ -11,6 +11,7 @@ use index::Features;
 
 use super::best_first::CHANGED;
 use super::decided;
+use super::results::{Joins, Results};
 use super::rule::Rule;
 use crate::job::Survey;
 use crate::memory;
@@ -78,23 +79,29 @@ impl SpilledRun {
         Ok(())
     }
 
-    /// Decides the next document of the second pass by the features of the first one.
+    /// Decides the next document of the second pass by the features of the first one. They stay
+    /// with the item if the results join documents and it may be near to another one.
     pub(super) fn decide_next(
         &mut self,
         item: &mut Item,
         rule: &mut Rule,
-    ) -> anyhow::Result<Option<Verdict>> {
+        results: &Results,
+    ) -> anyhow::Result<(Option<Verdict>, Joins)> {
         let Rule { engine, kept, .. } = rule;
         let decided = self.spilled.decide(self.n_taken as u32, is_same(item), kept, engine.index());
         let Decided { has_features, verdict } = decided.context(FAILED)?.with_context(|| changed(item))?;
-        self.take(item, has_features);
-        Ok(verdict)
+        Ok((verdict, self.take(item, has_features, results)?))
     }
 
-    fn take(&mut self, item: &mut Item, has_features: bool) {
+    fn take(&mut self, item: &mut Item, has_features: bool, results: &Results) -> anyhow::Result<Joins> {
+        let number = self.n_taken as u32;
         self.n_taken += 1;
-        // What is written depends on their being there, and not on what they are.
-        item.document.features = has_features.then(Features::default);
+        let of_met =
+            if results.joins() { self.spilled.features_of_met(number).context(FAILED)? } else { None };
+        let joins = if of_met.is_some() { Joins::Yes } else { Joins::No };
+        // Of other documents nothing is written that depends on what their features are.
+        item.document.features = of_met.or_else(|| has_features.then(Features::default));
+        Ok(joins)
     }
 
     /// Makes a file for the verdicts, beside the documents.
@@ -112,12 +119,16 @@ impl SpilledRun {
         self.n_taken += n;
     }
 
-    /// Takes the next document of the second pass, which is decided. Returns its turn.
-    pub(super) fn take_decided(&mut self, item: &mut Item) -> anyhow::Result<u32> {
+    /// Takes the next document of the second pass, which is decided, as
+    /// [`decide_next`](Self::decide_next) does. Returns its turn.
+    pub(super) fn take_decided(
+        &mut self,
+        item: &mut Item,
+        results: &Results,
+    ) -> anyhow::Result<(u32, Joins)> {
         let found = self.spilled.turn_of(self.n_taken as u32, is_same(item));
         let (turn, has_features) = found.context(FAILED)?.with_context(|| changed(item))?;
-        self.take(item, has_features);
-        Ok(turn)
+        Ok((turn, self.take(item, has_features, results)?))
     }
 
     /// Returns true once all documents of the first pass were taken again.

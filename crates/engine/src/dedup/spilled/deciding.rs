@@ -16,7 +16,7 @@ use crate::dedup::{Candidate, Kept, Verdict, hash};
 pub(super) struct Deciding {
     pub(super) proposals: Proposals,
     pub(super) order: Option<Order>,
-    /// The place of the decisions, and that of [`Spilled::turn_of`].
+    /// The place of the decisions, and that of the calls by number.
     pub(super) readings: [Reading; 2],
     /// The document that goes to the index, since its id comes again.
     pub(super) open: Option<u32>,
@@ -162,6 +162,28 @@ impl Spilled {
             Some(is_same(record.id, record.n_text_bytes).then_some((turn, record.has_features)))
         });
         found.map_err(|error| self.failed(error))
+    }
+
+    /// The features of a document by its number, with the text, if it may be near to another one,
+    /// kept or not: most documents share a bucket with none. Numbers ascend from call to call.
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide).
+    pub fn features_of_met(&self, number: u32) -> Result<Option<Features>> {
+        let mut state = self.state();
+        let State { documents, phase, .. } = &mut *state;
+        let Phase::Deciding(deciding) = phase else { return Err(out_of_order()) };
+        let Deciding { proposals, readings: [_, reading], .. } = &mut **deciding;
+        if number >= documents.len() || !proposals.meets_another(number) {
+            return Ok(None);
+        }
+        let mut read = || {
+            let taken = documents.record(Some(reading), number, |record| record.taken())?;
+            let Some(mut features) = taken.features else { return Ok(None) };
+            features.text = documents.text_of(Some(reading), number)?;
+            Ok(Some(features))
+        };
+        read().map_err(|error| self.failed(error))
     }
 }
 

@@ -37,6 +37,8 @@ pub(super) struct Keys {
     words: WordSorter,
     /// The flags, in the order in which they came first.
     flags: Vec<u8>,
+    /// The documents without buckets.
+    without: Vec<u32>,
 }
 
 /// The proposals for each document.
@@ -58,8 +60,26 @@ pub(super) struct Proposals {
     crowds_of_open: Vec<u32>,
     /// The open document's facet in each of its crowds, once its features are known.
     facets_of_open: Vec<(u32, Family, Fingerprint)>,
-    /// A bit for each document.
-    kept: Vec<u64>,
+    kept: Bits,
+    /// The documents that share a bucket with another one, or have none.
+    met: Bits,
+}
+
+/// A bit for each document.
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn new(n_documents: u32) -> Self {
+        Self(vec![0; (n_documents as usize).div_ceil(64)])
+    }
+
+    fn set(&mut self, number: u32) {
+        self.0[number as usize / 64] |= 1 << (number % 64);
+    }
+
+    fn get(&self, number: u32) -> bool {
+        self.0[number as usize / 64] >> (number % 64) & 1 == 1
+    }
 }
 
 fn halves(word: u64) -> (u32, u32) {
@@ -73,7 +93,11 @@ fn word(upper: u32, lower: u32) -> u64 {
 impl Keys {
     pub(super) fn new(folder: &Path) -> Self {
         let n_flags = usize::from(u8::MAX) + 1;
-        Self { words: WordSorter::new(folder, n_flags * PARTS_A_FLAG), flags: Vec::new() }
+        Self {
+            words: WordSorter::new(folder, n_flags * PARTS_A_FLAG),
+            flags: Vec::new(),
+            without: Vec::new(),
+        }
     }
 
     pub(super) fn n_bytes(&self) -> u64 {
@@ -81,6 +105,9 @@ impl Keys {
     }
 
     pub(super) fn push(&mut self, number: u32, sketch: &Sketch) -> io::Result<()> {
+        if sketch.n_keys() == 0 {
+            self.without.push(number);
+        }
         for BucketKey { flag, segment } in sketch.keys() {
             let place = self.flags.iter().position(|known| *known == flag).unwrap_or_else(|| {
                 self.flags.push(flag);
@@ -104,7 +131,9 @@ impl Keys {
         n_bytes_max: usize,
         progress: &mut dyn FnMut(f64),
     ) -> io::Result<Proposals> {
-        let Self { words, flags } = self;
+        let Self { words, flags, without } = self;
+        let mut met = Bits::new(n_documents);
+        without.into_iter().for_each(|number| met.set(number));
         let part_of = |turn: u32| (u64::from(turn) * PAIR_PARTS / u64::from(n_documents)) as usize;
         let turn_of = |number: u32| turns.map_or(number, |turns| turns[number as usize]);
         let mut pairs = WordSorter::new(folder, PAIR_PARTS as usize);
@@ -128,6 +157,9 @@ impl Keys {
             if n_done % (1 << 16) < bucket.len() as u64 {
                 progress(n_done as f64 / n_words as f64);
             }
+            if bucket.len() > 1 {
+                bucket.iter().for_each(|&number| met.set(number));
+            }
             if bucket.len() > PAIRED_MAX {
                 let crowd = u32::try_from(crowd_flags.len()).map_err(io::Error::other)?;
                 crowd_flags.push(flags[part / PARTS_A_FLAG]);
@@ -145,7 +177,7 @@ impl Keys {
             }
         }
         let (pairs, members) = (pairs.finish(n_bytes_max / 2), members.finish(n_bytes_max / 2));
-        let kept = vec![0; (n_documents as usize).div_ceil(64)];
+        let kept = Bits::new(n_documents);
         let crowds = HashMap::new();
         let (proposed, crowds_of_open, facets_of_open) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Proposals {
@@ -158,6 +190,7 @@ impl Keys {
             crowds_of_open,
             facets_of_open,
             kept,
+            met,
         })
     }
 }
@@ -173,7 +206,7 @@ impl Proposals {
             let Some(&pair) = self.ahead.front().filter(|&&pair| halves(pair).0 <= turn) else { break };
             self.ahead.pop_front();
             let (later, earlier) = halves(pair);
-            if later == turn && self.is_kept(earlier) && self.proposed.last() != Some(&earlier) {
+            if later == turn && self.kept.get(earlier) && self.proposed.last() != Some(&earlier) {
                 self.proposed.push(earlier);
             }
         }
@@ -258,14 +291,15 @@ impl Proposals {
 
     /// Marks the open document as kept.
     pub(super) fn keep(&mut self, number: u32) {
-        self.kept[number as usize / 64] |= 1 << (number % 64);
+        self.kept.set(number);
         for &(crowd, _, fingerprint) in &self.facets_of_open {
             self.crowds.entry(crowd).or_default().push((number, fingerprint));
         }
     }
 
-    fn is_kept(&self, number: u32) -> bool {
-        self.kept[number as usize / 64] >> (number % 64) & 1 == 1
+    /// Returns true if a document may be near to another one, kept or not, or equal.
+    pub(super) fn meets_another(&self, number: u32) -> bool {
+        self.met.get(number)
     }
 }
 

@@ -1,5 +1,6 @@
 use index::{Document, Index, MemoryStore, Profile, Rule, Store};
 use proptest::prelude::*;
+use simhash::BucketKey;
 
 use super::*;
 use crate::dedup::{Candidate, Kept, Verdict};
@@ -44,11 +45,21 @@ fn spilled(
     }
     let mut kept = Kept::default().with_recipe(engine.index().recipe()).of_spilled(&spilled);
     let decided = decide_all(&spilled, &mut kept, engine.index());
+    let keys_of = |features: &Option<Features>| {
+        let sketch = features.as_ref().map(|features| engine.index().kind().sketch(features.clone()));
+        sketch.map_or_else(Vec::new, |sketch| sketch.keys().collect())
+    };
+    let keys: Vec<Vec<BucketKey>> = features.iter().map(keys_of).collect();
     for (number, (id, features)) in (0..).zip(ids.iter().zip(&features)) {
         let is_same = |known: &str, n_bytes| known == id.as_str() && n_bytes == 7;
         let (turn, has_features) = spilled.turn_of(number, is_same).unwrap().unwrap();
         assert_eq!(has_features, features.is_some());
         assert_eq!(decided[turn as usize].has_features, has_features);
+        let of_met = spilled.features_of_met(number).unwrap();
+        assert!(of_met.is_none() || of_met == *features && text_of(&of_met) == text_of(features));
+        let has_met =
+            keys[number as usize].iter().any(|key| keys.iter().filter(|of| of.contains(key)).count() > 1);
+        assert_eq!(of_met.is_some(), has_met, "{number}");
     }
     assert_eq!(spilled.turn_of(spilled.len(), |_, _| true).unwrap(), None);
     decided.into_iter().map(|decided| decided.verdict).collect()
