@@ -109,6 +109,25 @@ pub(crate) struct Fingerprinted {
     pub(crate) terms: Box<str>,
 }
 
+impl Fingerprinted {
+    /// A document of which no more is known than its features.
+    #[cfg(test)]
+    pub(crate) fn of_features(id: DocumentId, features: Option<Features>) -> Self {
+        Self {
+            id,
+            features,
+            source: None,
+            n_text_bytes: 0,
+            is_whole_page: false,
+            is_short: false,
+            rank: Rank::NONE,
+            excerpt: Box::default(),
+            text: Box::default(),
+            terms: Box::default(),
+        }
+    }
+}
+
 impl Pipeline<'_> {
     /// Reads `inputs` from a position on, and calls `consume` with the batches in the order of the
     /// input, on this thread. An error from `consume` ends the run.
