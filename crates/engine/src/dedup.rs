@@ -23,7 +23,7 @@ use crate::counting::grams;
 
 pub use self::known_ids::{Foreseen, KnownIds};
 pub(crate) use self::spilled::SpilledStore;
-pub use self::spilled::{Spilled, Taken};
+pub use self::spilled::{Decided, Spilled};
 
 /// The decision on a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +50,15 @@ pub struct Original {
     pub nearness: Nearness,
     /// True if this run kept the document, false if an earlier run did.
     pub in_this_run: bool,
+}
+
+impl Verdict {
+    /// The decision on a document with these features to which a kept one was found near.
+    fn duplicate(features: &Features, found: Match, in_this_run: bool) -> Self {
+        let Match { id, fingerprint, nearness, .. } = found;
+        let of = Original { id, fingerprint, nearness, in_this_run };
+        Self::Duplicate { fingerprint: features.fingerprint(), of }
+    }
 }
 
 /// A document to decide about.
@@ -215,16 +224,11 @@ impl Kept {
                 (None, None) => Some(Verdict::Kept),
                 (None, Some(features)) => {
                     let found = nearest.next().ok_or_else(known_ids::too_few)?;
-                    Some(found.map_or(Verdict::Kept, |found| Verdict::Duplicate {
-                        fingerprint: features.fingerprint(),
-                        of: Original {
-                            in_this_run: self.ids_again.is_some()
-                                || self.hashes.contains_key(&found.id)
-                                || is_kept_now(&found),
-                            nearness: found.nearness,
-                            id: found.id,
-                            fingerprint: found.fingerprint,
-                        },
+                    Some(found.map_or(Verdict::Kept, |found| {
+                        let in_this_run = self.ids_again.is_some()
+                            || self.hashes.contains_key(&found.id)
+                            || is_kept_now(&found);
+                        Verdict::duplicate(features, found, in_this_run)
                     }))
                 }
             };

@@ -1,7 +1,8 @@
 //! `dedup --clusters`: groups of documents connected by near-duplicates.
 //!
 //! Clusters do not decide which documents are dropped. All near pairs are known only at the end of
-//! the run, so until then the documents are held, without their texts.
+//! the run, so until then the documents are held, without their texts; of a run in files those
+//! alone that share a bucket with another one.
 
 mod cluster;
 mod documents;

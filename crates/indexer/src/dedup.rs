@@ -16,6 +16,7 @@ mod rule;
 mod spilled;
 
 use anyhow::ensure;
+use engine::dedup::Verdict;
 use index::WriteMark;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -28,7 +29,7 @@ pub(crate) use self::duplicates::{Duplicate, Duplicates};
 pub(crate) use self::groups::{EXCERPT_COLUMNS, Groups};
 pub(crate) use self::logs::Logs;
 pub(crate) use self::pending::Pending;
-pub(crate) use self::results::Results;
+pub(crate) use self::results::{Joins, Results};
 pub(crate) use self::rule::Rule;
 pub(crate) use self::spilled::SpilledRun;
 use crate::job::Sink;
@@ -68,8 +69,11 @@ pub(crate) struct Deduplication {
 
 impl Sink for Deduplication {
     fn take(&mut self, mut item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
-        self.spilled.as_mut().map_or(Ok(()), |spilled| spilled.fill_in(&mut item))?;
         self.n_taken += 1;
+        if let Some(spilled) = &mut self.spilled {
+            let (verdict, joins) = spilled.decide_next(&mut item, &mut self.rule, &self.results)?;
+            return self.write(&item, verdict, joins, rejects);
+        }
         if self.pending.holds(&item.document.id) {
             self.flush(rejects)?;
         }
@@ -133,16 +137,24 @@ impl Deduplication {
             return Ok(());
         }
         let verdicts = self.rule.decide(items.iter().map(|item| &item.document), &mut self.results.doubts)?;
-        for (item, verdict) in items.iter().zip(verdicts) {
-            match verdict {
-                Some(verdict) => self.results.add(item, &verdict)?,
-                None => {
-                    let id = item.document.id.as_str();
-                    let reason = format!("id {id:?} was used by an earlier record of the input");
-                    rejects.reject(&item.origin, item.number, &reason)?;
-                }
-            }
-        }
-        Ok(())
+        items
+            .iter()
+            .zip(verdicts)
+            .try_for_each(|(item, verdict)| self.write(item, verdict, Joins::Yes, rejects))
+    }
+
+    fn write(
+        &mut self,
+        item: &Item,
+        verdict: Option<Verdict>,
+        joins: Joins,
+        rejects: &mut Rejects,
+    ) -> anyhow::Result<()> {
+        let Some(verdict) = verdict else {
+            let id = item.document.id.as_str();
+            let reason = format!("id {id:?} was used by an earlier record of the input");
+            return rejects.reject(&item.origin, item.number, &reason);
+        };
+        self.results.add(item, &verdict, joins)
     }
 }

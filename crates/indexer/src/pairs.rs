@@ -1,7 +1,7 @@
 //! Rows of near pairs, and `dedup --pairs`: all pairs of near documents of a run, each pair once.
 //!
 //! The pairs of a run are known only at its end, so until then the documents are held, without
-//! their texts.
+//! their texts; of a run in files those alone that share a bucket with another one.
 
 use engine::clusters::{COMPARED_MAX, CROWD_MIN, Groups, Join, STEP_BYTES_A_GROUP, TextPair, Texts};
 use engine::join::NearPair;

@@ -111,6 +111,7 @@ pub(crate) struct Fingerprinted {
 
 impl Fingerprinted {
     /// A document of which no more is known than its features.
+    #[cfg(test)]
     pub(crate) fn of_features(id: DocumentId, features: Option<Features>) -> Self {
         Self {
             id,

@@ -6,7 +6,7 @@ mod records;
 mod strings;
 mod words;
 
-pub use records::{Packing, Records};
+pub use records::{Packing, Place, Records};
 pub use strings::{SortedStrings, StringSorter};
 pub use words::{SortedWords, WordSorter};
 

@@ -9,12 +9,13 @@
 //! Memory: one bit for each document, 8 bytes if they have ranks, some bytes for each block of
 //! records, the sorters' share, and what [`proposals`] says of crowds.
 
+mod deciding;
 mod documents;
 mod proposals;
 mod store;
 mod turns;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,8 +25,10 @@ use index::backend::search::Bounded;
 use index::{DocumentId, Error, ErrorKind, Features, Metadata, Result};
 use runs::{StringSorter, WordSorter};
 
+pub use self::deciding::Decided;
+use self::deciding::Deciding;
 use self::documents::Documents;
-use self::proposals::{Keys, Proposals};
+use self::proposals::Keys;
 pub(crate) use self::store::SpilledStore;
 use self::turns::Order;
 use super::hash;
@@ -33,15 +36,11 @@ use super::hash;
 /// The parts by which hashes of ids are sorted.
 const ID_PARTS: usize = 16;
 
-/// A document that was taken, for the second look at it.
-#[derive(Clone, Debug)]
-pub struct Taken {
-    /// The id.
-    pub id: DocumentId,
-    /// The bytes of its text, as the caller gave them.
-    pub n_text_bytes: u64,
-    /// The features, with the text where it was given.
-    pub features: Option<Features>,
+/// A document that was taken.
+struct Taken {
+    id: DocumentId,
+    /// `None` if its text has none.
+    features: Option<Features>,
 }
 
 /// The documents of a run in files, and the proposals for each. An engine that is opened
@@ -70,18 +69,6 @@ struct Taking {
     /// Hashes of the ids.
     ids: WordSorter,
     ranks: Option<StringSorter>,
-}
-
-struct Deciding {
-    proposals: Proposals,
-    order: Option<Order>,
-    /// Turn and number of the documents that the run has looked at again and not decided yet, in
-    /// order.
-    open: VecDeque<(u32, u32, DocumentId)>,
-    /// The number of the kept document of each id that comes again.
-    again: HashMap<DocumentId, u32>,
-    ids_again: HashSet<u64>,
-    n_kept: u64,
 }
 
 impl fmt::Debug for Spilled {
@@ -151,8 +138,8 @@ impl Spilled {
             let id = hash(id).get();
             ids.push((id >> (u64::BITS - ID_PARTS.ilog2())) as usize, id)?;
             features.map_or(Ok(()), |features| {
-                let features = Features { text: None, ..features.clone() };
-                keys.push(number, &metadata.kind.sketch(features))
+                let (simhash, signature) = (features.simhash, features.signature.clone());
+                keys.push(number, &metadata.kind.sketch(Features { simhash, signature, text: None }))
             })
         };
         push().map_err(|error| self.failed(error))
@@ -190,9 +177,9 @@ impl Spilled {
             io::Result::Ok((ids_again, order, proposals))
         };
         let (ids_again, order, proposals) = propose().map_err(|error| self.failed(error))?;
-        let (open, again) = (VecDeque::new(), HashMap::new());
-        state.phase =
-            Phase::Deciding(Box::new(Deciding { proposals, order, open, again, ids_again, n_kept: 0 }));
+        let (readings, again) = (Default::default(), HashMap::new());
+        let deciding = Deciding { proposals, order, readings, open: None, again, ids_again, n_kept: 0 };
+        state.phase = Phase::Deciding(Box::new(deciding));
         Ok(())
     }
 
@@ -217,40 +204,15 @@ impl Spilled {
         self.len() == 0
     }
 
-    /// Returns the document of a turn for its decision; `None` beyond the last one. Turns ascend
-    /// from call to call.
-    ///
-    /// # Errors
-    /// A failed read, and `Internal` before [`propose`](Self::propose).
-    pub fn next(&self, turn: u32) -> Result<Option<Taken>> {
-        let mut state = self.state();
-        let State { documents, phase, .. } = &mut *state;
-        let Phase::Deciding(deciding) = phase else { return Err(out_of_order()) };
-        let number = match &deciding.order {
-            None => Some(turn),
-            Some(order) => order.numbers.get(turn as usize).copied(),
-        };
-        let Some(number) = number else { return Ok(None) };
-        let taken = documents.taken(number).map_err(|error| self.failed(error))?;
-        if let Some(Taken { id, features: Some(_), .. }) = &taken {
-            deciding.open.push_back((turn, number, id.clone()));
-        }
-        Ok(taken)
-    }
-
-    /// Returns a document by its number, and its turn; `None` beyond the last one.
-    ///
-    /// # Errors
-    /// As [`next`](Self::next).
-    pub fn get(&self, number: u32) -> Result<Option<(u32, Taken)>> {
+    /// A document by its number.
+    #[cfg(test)]
+    fn taken(&self, number: u32) -> Option<Taken> {
         let state = self.state();
-        let Phase::Deciding(deciding) = &state.phase else { return Err(out_of_order()) };
-        let turn = deciding
-            .order
-            .as_ref()
-            .map_or(number, |order| order.turns.get(number as usize).copied().unwrap_or(u32::MAX));
-        let taken = state.documents.taken(number).map_err(|error| self.failed(error))?;
-        Ok(taken.map(|taken| (turn, taken)))
+        let mut taken = state.documents.record(None, number, |record| record.taken()).ok()?;
+        if let Some(features) = &mut taken.features {
+            features.text = state.documents.text_of(None, number).ok()?;
+        }
+        Some(taken)
     }
 }
 

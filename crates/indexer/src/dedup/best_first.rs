@@ -21,7 +21,7 @@ use super::Saved;
 use super::decided::Decided;
 use super::doubts::Doubts;
 use super::pending::{STORE_BATCH, STORE_BATCH_BYTES};
-use super::results::Results;
+use super::results::{Joins, Results};
 use super::rule::Rule;
 use super::spilled::SpilledRun;
 use crate::job::{Job, Sink, Survey};
@@ -191,7 +191,7 @@ impl Documents {
 
     /// Gives the next document of the second pass the features of the first one. Returns the
     /// verdict.
-    fn fill_in(&mut self, item: &mut Item) -> anyhow::Result<Option<Verdict>> {
+    fn fill_in(&mut self, item: &mut Item, results: &Results) -> anyhow::Result<(Option<Verdict>, Joins)> {
         match self {
             Self::InMemory(rest) => {
                 let now = &item.document;
@@ -201,11 +201,12 @@ impl Documents {
                     bail!("{}:{}: {CHANGED}", item.origin.name(), item.number);
                 };
                 item.document.features = document.features;
-                Ok(verdict)
+                Ok((verdict, Joins::Yes))
             }
             Self::Spilled(spilled) => {
                 let (run, verdicts) = &mut **spilled;
-                verdicts.get(run.fill_in_decided(item)?)
+                let (turn, joins) = run.take_decided(item, results)?;
+                Ok((verdicts.get(turn)?, joins))
             }
         }
     }
@@ -235,7 +236,7 @@ pub(super) const CHANGED: &str = "the input has changed since the first pass, so
 
 impl Sink for BestFirst {
     fn take(&mut self, mut item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
-        let verdict = self.decided.fill_in(&mut item)?;
+        let (verdict, joins) = self.decided.fill_in(&mut item, &self.results)?;
         self.n_taken += 1;
         if self.results.reads_texts()
             && let Some(features) = &mut item.document.features
@@ -243,7 +244,7 @@ impl Sink for BestFirst {
             features.text = Some((&*item.document.text).into());
         }
         match verdict {
-            Some(verdict) => self.results.add(&item, &verdict),
+            Some(verdict) => self.results.add(&item, &verdict, joins),
             None => {
                 let id = item.document.id.as_str();
                 let reason = format!(

@@ -27,6 +27,15 @@ fn is_repeated(item: &Item, of: &Original) -> bool {
     of.in_this_run && of.id == item.document.id
 }
 
+/// The part of a document in the clusters and the pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Joins {
+    /// The document may be near to others.
+    Yes,
+    /// The document is known to be near to none.
+    No,
+}
+
 /// Consumer of the verdicts, which come in the order of the input.
 pub(crate) struct Results {
     /// The rule of the index.
@@ -37,15 +46,15 @@ pub(crate) struct Results {
     pub(crate) findings: Option<Findings>,
     pub(crate) clusters: Option<Clusters>,
     pub(crate) pairs: Option<Pairs>,
-    /// Texts of all documents with features, in the order of the input; `None` unless clusters or
-    /// pairs are counted.
+    /// Texts of all documents with features that join, in the order of the input; `None` unless
+    /// clusters or pairs are counted.
     pub(crate) texts: Option<RunTexts>,
     pub(crate) counts: Deduplicated,
     pub(crate) doubts: Doubts,
 }
 
 impl Results {
-    pub(crate) fn add(&mut self, item: &Item, verdict: &Verdict) -> anyhow::Result<()> {
+    pub(crate) fn add(&mut self, item: &Item, verdict: &Verdict, joins: Joins) -> anyhow::Result<()> {
         let mut how = HowDropped::default();
         match verdict {
             Verdict::Kept => {
@@ -95,6 +104,9 @@ impl Results {
         if let Some(findings) = &mut self.findings {
             findings.add(item, verdict, how);
         }
+        if joins == Joins::No {
+            return Ok(());
+        }
         if let (Some(texts), Some(features)) = (&mut self.texts, &item.document.features) {
             texts.push(features.text.as_ref())?;
         }
@@ -117,6 +129,11 @@ impl Results {
     pub(crate) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
         self.output.as_mut().map_or(Ok(()), |output| output.checkpoint(lengths))?;
         self.duplicates.as_mut().map_or(Ok(()), |table| table.checkpoint(lengths))
+    }
+
+    /// Returns true if an output compares all documents at the end.
+    pub(crate) fn joins(&self) -> bool {
+        self.clusters.is_some() || self.pairs.is_some()
     }
 
     /// Returns true if an output needs the texts of documents.

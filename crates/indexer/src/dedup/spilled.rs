@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use corpus::Rank;
-use engine::dedup::{Spilled, Taken, Verdict, batch_len};
+use engine::dedup::{Decided, Spilled, Verdict};
+use index::Features;
 
 use super::best_first::CHANGED;
-use super::decided::Decided;
-use super::doubts::Doubts;
-use super::pending::{STORE_BATCH, STORE_BATCH_BYTES};
+use super::decided;
+use super::results::{Joins, Results};
 use super::rule::Rule;
 use crate::job::Survey;
 use crate::memory;
@@ -64,21 +64,10 @@ impl SpilledRun {
         rule: &mut Rule,
         mut take: impl FnMut(Option<Verdict>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let (mut doubts, mut turn) = (Doubts::default(), 0);
-        while turn < n {
-            let (mut documents, mut n_bytes) = (Vec::new(), 0);
-            while documents.len() < STORE_BATCH && n_bytes < STORE_BATCH_BYTES && turn < n {
-                let taken = self.spilled.next(turn as u32)?.context(CHANGED)?;
-                turn += 1;
-                n_bytes += taken.n_text_bytes as usize;
-                documents.push(Fingerprinted::of_features(taken.id, taken.features));
-            }
-            let mut rest = &documents[..];
-            while !rest.is_empty() {
-                let (batch, later) = rest.split_at(batch_len(rest.iter().map(|next| &next.id), rest.len()));
-                rule.decide(batch.iter(), &mut doubts)?.into_iter().try_for_each(&mut take)?;
-                rest = later;
-            }
+        let Rule { engine, kept, .. } = rule;
+        for turn in 0..n {
+            let decided = self.spilled.decide(turn as u32, |_, _| true, kept, engine.index());
+            take(decided.context(FAILED)?.context(CHANGED)?.verdict)?;
         }
         Ok(())
     }
@@ -90,27 +79,34 @@ impl SpilledRun {
         Ok(())
     }
 
-    /// Gives the next document of the second pass the features of the first one.
-    pub(super) fn fill_in(&mut self, item: &mut Item) -> anyhow::Result<()> {
-        let taken = self.spilled.next(self.n_taken as u32).context("failed to read a spilled document")?;
-        self.give(taken, item)
+    /// Decides the next document of the second pass by the features of the first one. They stay
+    /// with the item if the results join documents and it may be near to another one.
+    pub(super) fn decide_next(
+        &mut self,
+        item: &mut Item,
+        rule: &mut Rule,
+        results: &Results,
+    ) -> anyhow::Result<(Option<Verdict>, Joins)> {
+        let Rule { engine, kept, .. } = rule;
+        let decided = self.spilled.decide(self.n_taken as u32, is_same(item), kept, engine.index());
+        let Decided { has_features, verdict } = decided.context(FAILED)?.with_context(|| changed(item))?;
+        Ok((verdict, self.take(item, has_features, results)?))
     }
 
-    fn give(&mut self, taken: Option<Taken>, item: &mut Item) -> anyhow::Result<()> {
-        let now = &item.document;
-        let Some(taken) =
-            taken.filter(|then| then.id == now.id && then.n_text_bytes == now.n_text_bytes as u64)
-        else {
-            bail!("{}:{}: {CHANGED}", item.origin.name(), item.number);
-        };
+    fn take(&mut self, item: &mut Item, has_features: bool, results: &Results) -> anyhow::Result<Joins> {
+        let number = self.n_taken as u32;
         self.n_taken += 1;
-        item.document.features = taken.features;
-        Ok(())
+        let of_met =
+            if results.joins() { self.spilled.features_of_met(number).context(FAILED)? } else { None };
+        let joins = if of_met.is_some() { Joins::Yes } else { Joins::No };
+        // Of other documents nothing is written that depends on what their features are.
+        item.document.features = of_met.or_else(|| has_features.then(Features::default));
+        Ok(joins)
     }
 
     /// Makes a file for the verdicts, beside the documents.
-    pub(super) fn verdicts(&self) -> anyhow::Result<Decided> {
-        Decided::create(&self.folder).context("failed to make a file for verdicts")
+    pub(super) fn verdicts(&self) -> anyhow::Result<decided::Decided> {
+        decided::Decided::create(&self.folder).context("failed to make a file for verdicts")
     }
 
     /// The number of documents that the second pass has still to take.
@@ -123,19 +119,34 @@ impl SpilledRun {
         self.n_taken += n;
     }
 
-    /// Gives the next document of the second pass, which is decided, the features of the first one.
-    /// Returns its turn.
-    pub(super) fn fill_in_decided(&mut self, item: &mut Item) -> anyhow::Result<u32> {
-        let found = self.spilled.get(self.n_taken as u32).context("failed to read a spilled document")?;
-        let (turn, taken) = found.map_or((0, None), |(turn, taken)| (turn, Some(taken)));
-        self.give(taken, item)?;
-        Ok(turn)
+    /// Takes the next document of the second pass, which is decided, as
+    /// [`decide_next`](Self::decide_next) does. Returns its turn.
+    pub(super) fn take_decided(
+        &mut self,
+        item: &mut Item,
+        results: &Results,
+    ) -> anyhow::Result<(u32, Joins)> {
+        let found = self.spilled.turn_of(self.n_taken as u32, is_same(item));
+        let (turn, has_features) = found.context(FAILED)?.with_context(|| changed(item))?;
+        Ok((turn, self.take(item, has_features, results)?))
     }
 
     /// Returns true once all documents of the first pass were taken again.
     pub(super) fn is_done(&self) -> bool {
         self.n_left() == 0
     }
+}
+
+const FAILED: &str = "failed to read a spilled document";
+
+/// The test for the document of the first pass that an item of the second one is.
+fn is_same(item: &Item) -> impl Fn(&str, u64) -> bool {
+    let now = &item.document;
+    move |id: &str, n_text_bytes: u64| id == now.id.as_str() && n_text_bytes == now.n_text_bytes as u64
+}
+
+fn changed(item: &Item) -> String {
+    format!("{}:{}: {CHANGED}", item.origin.name(), item.number)
 }
 
 /// A number that is the less the better a rank is.

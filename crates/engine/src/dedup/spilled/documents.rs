@@ -7,7 +7,7 @@ use std::path::Path;
 use index::backend::search;
 use index::{DocumentId, Error, Features, Result, Text};
 use minhash::Signature;
-use runs::{Packing, Records};
+use runs::{Packing, Place, Records};
 use simhash::Fingerprint;
 
 use super::Taken;
@@ -24,12 +24,19 @@ pub(super) struct Documents {
 }
 
 /// A record in parts.
-struct Record<'a> {
-    n_text_bytes: u64,
-    has_features: bool,
+pub(super) struct Record<'a> {
+    pub(super) n_text_bytes: u64,
+    pub(super) has_features: bool,
     simhash: Option<u64>,
     signature: Option<&'a [u8]>,
-    id: &'a str,
+    pub(super) id: &'a str,
+}
+
+/// The place of a reader that reads documents in the order of their numbers.
+#[derive(Default)]
+pub(super) struct Reading {
+    features: Place,
+    texts: Place,
 }
 
 fn damaged() -> io::Error {
@@ -62,6 +69,12 @@ impl<'a> Record<'a> {
 
     fn id(&self) -> Option<DocumentId> {
         DocumentId::new(self.id).ok()
+    }
+
+    /// The id, and the features without the text if there are some.
+    pub(super) fn taken(&self) -> Option<Taken> {
+        let features = if self.has_features { Some(self.features()?) } else { None };
+        Some(Taken { id: self.id()?, features })
     }
 }
 
@@ -103,14 +116,11 @@ impl Documents {
             (signature.is_some(), HAS_SIGNATURE),
         ];
         let flags = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).sum();
-        let optional = |bytes: Option<&'_ [u8]>| bytes.unwrap_or(&[]).to_vec();
-        let (simhash, len) =
-            (optional(simhash.as_ref().map(|b| &b[..])), optional(len.as_ref().map(|b| &b[..])));
         self.features.push(&[
             &[flags],
             &n_text_bytes.to_be_bytes(),
-            &simhash,
-            &len,
+            simhash.as_ref().map_or(&[], |bits| &bits[..]),
+            len.as_ref().map_or(&[], |len| &len[..]),
             signature.unwrap_or(&[]),
             id.as_str().as_bytes(),
         ])
@@ -121,28 +131,37 @@ impl Documents {
         read.flatten().ok_or_else(damaged)
     }
 
-    /// The document of a number; `None` beyond the last one.
-    pub(super) fn taken(&self, number: u32) -> io::Result<Option<Taken>> {
-        if number >= self.len() {
-            return Ok(None);
-        }
-        let mut taken = self.read(number, |record| {
-            let features = if record.has_features { Some(record.features()?) } else { None };
-            Some(Taken { id: record.id()?, n_text_bytes: record.n_text_bytes, features })
-        })?;
-        if let Some(features) = &mut taken.features {
-            features.text = self.text_of(number)?;
-        }
-        Ok(Some(taken))
+    /// Hands the record of a number to `take`. Numbers ascend where `reading` is given.
+    pub(super) fn record<T>(
+        &self,
+        reading: Option<&mut Reading>,
+        number: u32,
+        take: impl FnOnce(&Record<'_>) -> Option<T>,
+    ) -> io::Result<T> {
+        let Some(reading) = reading else { return self.read(number, take) };
+        let take = |bytes: &[u8]| Record::decode(bytes).as_ref().and_then(take);
+        self.features.get_in_order(&mut reading.features, number, take)?.flatten().ok_or_else(damaged)
     }
 
-    fn text_of(&self, number: u32) -> io::Result<Option<Text>> {
+    /// Has the documents of some numbers read side by side before they are asked for, and the texts
+    /// of some. Numbers ascend.
+    pub(super) fn foresee(&self, numbers: &[u32], of_texts: &[u32]) {
+        self.features.foresee(numbers.iter().copied());
+        self.texts.foresee(of_texts.iter().copied());
+    }
+
+    /// The text of a number. Numbers ascend where `reading` is given.
+    pub(super) fn text_of(&self, reading: Option<&mut Reading>, number: u32) -> io::Result<Option<Text>> {
         let text = |bytes: &[u8]| {
             let Some((&form, bytes)) = bytes.split_first() else { return Ok(None) };
             let text = str::from_utf8(bytes).map_err(|_| damaged())?;
             Ok(Some(if form == 0 { text.into() } else { Text::reduced(text) }))
         };
-        self.texts.get(number, text)?.ok_or_else(damaged)?
+        let text = match reading {
+            Some(reading) => self.texts.get_in_order(&mut reading.texts, number, text)?,
+            None => self.texts.get(number, text)?,
+        };
+        text.ok_or_else(damaged)?
     }
 }
 
@@ -164,6 +183,6 @@ impl search::Documents for Documents {
     }
 
     fn text(&self, of: u64) -> Result<Option<Text>> {
-        self.text_of(number(of)?).map_err(failed)
+        self.text_of(None, number(of)?).map_err(failed)
     }
 }

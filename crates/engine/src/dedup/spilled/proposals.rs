@@ -5,12 +5,12 @@
 //! crowd, and the crowd's kept documents, with the 64 bits of their facets, are in memory. So the
 //! pairs of a crowd are never written, and a crowd takes 16 bytes for each kept document.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::path::Path;
 
 use index::backend::search::Documents as _;
-use index::{Error, Family, Promise, Result, Rule, Sketch, SketchKind};
+use index::{Family, Features, Promise, Result, Rule, Sketch, SketchKind};
 use runs::{SortedWords, WordSorter};
 use simhash::{BucketKey, Facet, Fingerprint};
 
@@ -25,6 +25,9 @@ const PARTS_A_FLAG: usize = 4;
 /// The parts of the pairs.
 const PAIR_PARTS: u64 = 64;
 
+/// The pairs whose earlier documents are read side by side.
+const AHEAD: usize = 4 << 10;
+
 /// An odd number: the product with it is another order of all segments, in which each part gets
 /// its share although some segments are more frequent.
 const SPREAD: u32 = 0x9e37_79b1;
@@ -34,6 +37,8 @@ pub(super) struct Keys {
     words: WordSorter,
     /// The flags, in the order in which they came first.
     flags: Vec<u8>,
+    /// The documents without buckets.
+    without: Vec<u32>,
 }
 
 /// The proposals for each document.
@@ -47,10 +52,34 @@ pub(super) struct Proposals {
     crowd_flags: Vec<u8>,
     /// The kept documents of each crowd that has some, with the bits of their facets.
     crowds: HashMap<u32, Vec<(u32, Fingerprint)>>,
-    /// The crowds of the document that is decided, with its facet in each.
-    open: Vec<(u32, Family, Fingerprint)>,
-    /// A bit for each document.
-    kept: Vec<u64>,
+    /// The next pairs, whose earlier documents the system was asked to read.
+    ahead: VecDeque<u64>,
+    /// The kept documents that share a small bucket with the open document.
+    proposed: Vec<u32>,
+    /// The crowds of the open document.
+    crowds_of_open: Vec<u32>,
+    /// The open document's facet in each of its crowds, once its features are known.
+    facets_of_open: Vec<(u32, Family, Fingerprint)>,
+    kept: Bits,
+    /// The documents that share a bucket with another one, or have none.
+    met: Bits,
+}
+
+/// A bit for each document.
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn new(n_documents: u32) -> Self {
+        Self(vec![0; (n_documents as usize).div_ceil(64)])
+    }
+
+    fn set(&mut self, number: u32) {
+        self.0[number as usize / 64] |= 1 << (number % 64);
+    }
+
+    fn get(&self, number: u32) -> bool {
+        self.0[number as usize / 64] >> (number % 64) & 1 == 1
+    }
 }
 
 fn halves(word: u64) -> (u32, u32) {
@@ -64,7 +93,11 @@ fn word(upper: u32, lower: u32) -> u64 {
 impl Keys {
     pub(super) fn new(folder: &Path) -> Self {
         let n_flags = usize::from(u8::MAX) + 1;
-        Self { words: WordSorter::new(folder, n_flags * PARTS_A_FLAG), flags: Vec::new() }
+        Self {
+            words: WordSorter::new(folder, n_flags * PARTS_A_FLAG),
+            flags: Vec::new(),
+            without: Vec::new(),
+        }
     }
 
     pub(super) fn n_bytes(&self) -> u64 {
@@ -72,6 +105,9 @@ impl Keys {
     }
 
     pub(super) fn push(&mut self, number: u32, sketch: &Sketch) -> io::Result<()> {
+        if sketch.n_keys() == 0 {
+            self.without.push(number);
+        }
         for BucketKey { flag, segment } in sketch.keys() {
             let place = self.flags.iter().position(|known| *known == flag).unwrap_or_else(|| {
                 self.flags.push(flag);
@@ -95,7 +131,9 @@ impl Keys {
         n_bytes_max: usize,
         progress: &mut dyn FnMut(f64),
     ) -> io::Result<Proposals> {
-        let Self { words, flags } = self;
+        let Self { words, flags, without } = self;
+        let mut met = Bits::new(n_documents);
+        without.into_iter().for_each(|number| met.set(number));
         let part_of = |turn: u32| (u64::from(turn) * PAIR_PARTS / u64::from(n_documents)) as usize;
         let turn_of = |number: u32| turns.map_or(number, |turns| turns[number as usize]);
         let mut pairs = WordSorter::new(folder, PAIR_PARTS as usize);
@@ -119,6 +157,9 @@ impl Keys {
             if n_done % (1 << 16) < bucket.len() as u64 {
                 progress(n_done as f64 / n_words as f64);
             }
+            if bucket.len() > 1 {
+                bucket.iter().for_each(|&number| met.set(number));
+            }
             if bucket.len() > PAIRED_MAX {
                 let crowd = u32::try_from(crowd_flags.len()).map_err(io::Error::other)?;
                 crowd_flags.push(flags[part / PARTS_A_FLAG]);
@@ -136,39 +177,95 @@ impl Keys {
             }
         }
         let (pairs, members) = (pairs.finish(n_bytes_max / 2), members.finish(n_bytes_max / 2));
-        let kept = vec![0; (n_documents as usize).div_ceil(64)];
-        let (crowds, open) = (HashMap::new(), Vec::new());
-        Ok(Proposals { pairs, members, crowd_flags, crowds, open, kept })
+        let kept = Bits::new(n_documents);
+        let crowds = HashMap::new();
+        let (proposed, crowds_of_open, facets_of_open) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Proposals {
+            pairs,
+            ahead: VecDeque::new(),
+            members,
+            crowd_flags,
+            crowds,
+            proposed,
+            crowds_of_open,
+            facets_of_open,
+            kept,
+            met,
+        })
     }
 }
 
 impl Proposals {
-    /// The kept documents before `turn` that its facets propose, by the rule, each once with its
-    /// best promise. Turns ascend from call to call.
-    pub(super) fn of(
+    /// Goes on to the document of a turn. Turns ascend from call to call.
+    pub(super) fn open(&mut self, turn: u32, documents: &Documents) -> io::Result<()> {
+        self.proposed.clear();
+        loop {
+            if self.ahead.len() < AHEAD / 2 && self.pairs.peek()?.is_some() {
+                self.look_ahead(documents)?;
+            }
+            let Some(&pair) = self.ahead.front().filter(|&&pair| halves(pair).0 <= turn) else { break };
+            self.ahead.pop_front();
+            let (later, earlier) = halves(pair);
+            if later == turn && self.kept.get(earlier) && self.proposed.last() != Some(&earlier) {
+                self.proposed.push(earlier);
+            }
+        }
+        self.crowds_of_open.clear();
+        while let Some(member) = self.members.peek()?
+            && halves(member).0 <= turn
+        {
+            self.members.next_word()?;
+            let (of, crowd) = halves(member);
+            self.crowds_of_open.extend((of == turn).then_some(crowd));
+        }
+        self.facets_of_open.clear();
+        Ok(())
+    }
+
+    /// Takes the next pairs, and has their earlier documents read.
+    fn look_ahead(&mut self, documents: &Documents) -> io::Result<()> {
+        let (mut earlier, mut often) = (Vec::new(), Vec::new());
+        while self.ahead.len() < AHEAD
+            && let Some(pair) = self.pairs.next_word()?
+        {
+            // Who shares two buckets is most often near, and then the text is read.
+            let list = if self.ahead.back() == Some(&pair) { &mut often } else { &mut earlier };
+            list.push(halves(pair).1);
+            self.ahead.push_back(pair);
+        }
+        for numbers in [&mut earlier, &mut often] {
+            numbers.sort_unstable();
+            numbers.dedup();
+        }
+        documents.foresee(&earlier, &often);
+        Ok(())
+    }
+
+    /// Returns true if the open document has no bucket with a kept one, and is in no crowd.
+    pub(super) fn has_none(&self) -> bool {
+        self.proposed.is_empty() && self.crowds_of_open.is_empty()
+    }
+
+    /// The kept documents before the open one that its facets propose, by the rule, each once with
+    /// its best promise. The features of those that share a small bucket are read into `read`.
+    pub(super) fn of_open(
         &mut self,
-        turn: u32,
         sketch: &Sketch,
         rule: &Rule,
         kind: &SketchKind,
         documents: &Documents,
+        read: &mut Vec<(u32, Features)>,
     ) -> Result<Vec<(u32, Promise)>> {
         let mut proposed = Vec::new();
-        let mut last = None;
-        while let Some(pair) = self.pairs.peek().map_err(failed)?
-            && halves(pair).0 <= turn
-        {
-            self.pairs.next_word().map_err(failed)?;
-            let (later, earlier) = halves(pair);
-            if later < turn || !self.is_kept(earlier) || last.replace(earlier) == Some(earlier) {
-                continue;
-            }
+        for &earlier in &self.proposed {
             let features = documents.features(earlier.into())?.into_owned();
-            let promise = rule.promise(sketch, &kind.sketch(features));
-            proposed.extend(promise.map(|promise| (earlier, promise)));
+            if let Some(promise) = promise(sketch, &features, rule, kind) {
+                proposed.push((earlier, promise));
+                read.push((earlier, features));
+            }
         }
-        self.open_crowds(turn, sketch).map_err(failed)?;
-        for &(crowd, family, fingerprint) in &self.open {
+        self.find_facets(sketch);
+        for &(crowd, family, fingerprint) in &self.facets_of_open {
             let Some(kept) = self.crowds.get(&crowd) else { continue };
             let within = rule.within(family);
             proposed.extend(kept.iter().filter_map(|&(earlier, of_earlier)| {
@@ -182,35 +279,55 @@ impl Proposals {
         Ok(proposed)
     }
 
-    /// Finds the crowds of the document of a turn.
-    fn open_crowds(&mut self, turn: u32, sketch: &Sketch) -> io::Result<()> {
-        self.open.clear();
-        while let Some(member) = self.members.peek()?
-            && halves(member).0 <= turn
-        {
-            self.members.next_word()?;
-            let (of, crowd) = halves(member);
+    /// Finds the facet of the open document in each of its crowds.
+    fn find_facets(&mut self, sketch: &Sketch) {
+        for &crowd in &self.crowds_of_open {
             let flag = self.crowd_flags[crowd as usize];
             let has_flag = |(_, facet): &&(Family, Facet)| facet.keys().iter().any(|key| key.flag == flag);
-            let facet = sketch.facets().iter().find(has_flag).filter(|_| of == turn);
-            self.open.extend(facet.map(|(family, facet)| (crowd, *family, facet.fingerprint())));
+            let facet = sketch.facets().iter().find(has_flag);
+            self.facets_of_open.extend(facet.map(|(family, facet)| (crowd, *family, facet.fingerprint())));
         }
-        Ok(())
     }
 
-    /// Marks the document of the last call of [`of`](Self::of) as kept.
+    /// Marks the open document as kept.
     pub(super) fn keep(&mut self, number: u32) {
-        self.kept[number as usize / 64] |= 1 << (number % 64);
-        for &(crowd, _, fingerprint) in &self.open {
+        self.kept.set(number);
+        for &(crowd, _, fingerprint) in &self.facets_of_open {
             self.crowds.entry(crowd).or_default().push((number, fingerprint));
         }
     }
 
-    fn is_kept(&self, number: u32) -> bool {
-        self.kept[number as usize / 64] >> (number % 64) & 1 == 1
+    /// Returns true if a document may be near to another one, kept or not, or equal.
+    pub(super) fn meets_another(&self, number: u32) -> bool {
+        self.met.get(number)
     }
 }
 
-fn failed(error: io::Error) -> Error {
-    Error::corrupt("failed to read the proposals of this run back from their file").caused_by(error)
+/// The promise of a document that shares a bucket with another one, as [`Rule::promise`] finds it.
+fn promise(sketch: &Sketch, of_other: &Features, rule: &Rule, kind: &SketchKind) -> Option<Promise> {
+    let mut common = bits_filed(of_other, kind).filter_map(|(family, bits)| {
+        let facet = sketch.facet(family)?;
+        Some((family, facet.fingerprint().distance(bits)))
+    });
+    match (common.next(), common.next()) {
+        // The bucket is of the only family that both have, and no keys need be made.
+        (Some((family, distance)), None) => {
+            (distance <= rule.within(family)).then(|| Promise::new(family, distance))
+        }
+        _ => rule.promise(sketch, &kind.sketch(of_other.clone())),
+    }
+}
+
+/// The families of the facets of features, with their bits.
+fn bits_filed<'a>(
+    features: &'a Features,
+    kind: &SketchKind,
+) -> impl Iterator<Item = (Family, Fingerprint)> + 'a {
+    let files_simhashes = kind.families().any(|family| family == Family::Simhash);
+    let by_simhash = features.simhash.filter(|_| files_simhashes).map(|simhash| (Family::Simhash, simhash));
+    let filing = kind.filing();
+    let by_sets = features.signature.as_ref().zip(filing).map(|(signature, filing)| {
+        filing.filings(signature).map(|of| (Family::Set(of.kind), Fingerprint(of.suffix))).collect::<Vec<_>>()
+    });
+    by_simhash.into_iter().chain(by_sets.into_iter().flatten())
 }

@@ -2,20 +2,16 @@
 
 use std::sync::Arc;
 
-use index::backend::search::{self, Bounded, Documents as _};
 use index::{
     Cursor, Document, DocumentId, Error, ErrorKind, Insertion, Metadata, Neighbours, Page, Result, Rule,
-    Selection, Sketch, SketchKind, Status, Store, StoredDocument, Text,
+    Selection, Sketch, Status, Store, StoredDocument, Text,
 };
 
-use super::documents::Documents;
-use super::turns::InTurns;
-use super::{Deciding, Phase, Spilled, State, out_of_order};
-use crate::dedup::hash;
+use super::deciding::Inserting;
+use super::{Phase, Spilled, State, out_of_order};
 
 /// The index over the documents of a spilled run: of the calls of [`Store`] those that a
-/// deduplication makes. Documents come in the order in which they were
-/// [looked at again](Spilled::next).
+/// deduplication makes. It takes the document that [`Spilled::decide`] has opened.
 pub(crate) struct SpilledStore(Arc<Spilled>);
 
 impl SpilledStore {
@@ -26,45 +22,6 @@ impl SpilledStore {
 
 fn unsupported() -> Error {
     Error::new(ErrorKind::Internal, "a spilled run has no such call")
-}
-
-impl Deciding {
-    /// The turn and the number of a document that was looked at again. Documents before it were
-    /// decided without this index.
-    fn place_of(&mut self, id: &DocumentId) -> Result<(u32, u32)> {
-        while let Some((turn, number, open)) = self.open.pop_front() {
-            if open == *id {
-                return Ok((turn, number));
-            }
-        }
-        Err(out_of_order())
-    }
-
-    fn insert_if_new(
-        &mut self,
-        document: &Document,
-        rule: &Rule,
-        kind: &SketchKind,
-        documents: &Documents,
-        bounded: &Bounded,
-    ) -> Result<Insertion> {
-        let (turn, number) = self.place_of(&document.id)?;
-        let proposed = self.proposals.of(turn, &document.sketch, rule, kind, documents)?;
-        // An index in memory numbers its documents by their turns, and prefers the first of equals.
-        let in_turns = InTurns { documents, order: self.order.as_ref() };
-        let turn_of = |number| self.order.as_ref().map_or(number, |order| order.turns[number as usize]);
-        let proposed = proposed.into_iter().map(|(number, promise)| (turn_of(number).into(), promise));
-        let nearest = search::nearest_among(proposed, &document.sketch, rule, &in_turns, bounded)?;
-        if let Some(nearest) = nearest {
-            return Ok(Insertion::Duplicate(nearest));
-        }
-        self.proposals.keep(number);
-        self.n_kept += 1;
-        if self.ids_again.contains(&hash(&document.id).get()) {
-            self.again.insert(document.id.clone(), number);
-        }
-        Ok(Insertion::Inserted)
-    }
 }
 
 impl Store for SpilledStore {
@@ -90,8 +47,16 @@ impl Store for SpilledStore {
         let (Some(metadata), Phase::Deciding(deciding)) = (metadata, phase) else {
             return Err(out_of_order());
         };
-        let insert = |document| deciding.insert_if_new(document, rule, &metadata.kind, taken, bounded);
-        documents.iter().map(insert).collect()
+        let Some(Document { id, sketch, .. }) = documents.first() else { return Ok(Vec::new()) };
+        let Some(number) = deciding.open.take().filter(|_| documents.len() == 1) else {
+            return Err(out_of_order());
+        };
+        let inserting = Inserting { rule, kind: &metadata.kind, documents: taken, bounded };
+        let nearest = deciding.insert_if_new(number, sketch, inserting)?;
+        if nearest.is_none() {
+            deciding.again.insert(id.clone(), number);
+        }
+        Ok(vec![nearest.map_or(Insertion::Inserted, Insertion::Duplicate)])
     }
 
     fn remove_if(&self, _: &[DocumentId], _: &Selection) -> Result<Vec<bool>> {
@@ -108,7 +73,7 @@ impl Store for SpilledStore {
         let Phase::Deciding(deciding) = &state.phase else { return Err(out_of_order()) };
         let text = |id| {
             let Some(&number) = deciding.again.get(id) else { return Ok(None) };
-            state.documents.text(number.into())
+            state.documents.text_of(None, number).map_err(|error| self.0.failed(error))
         };
         ids.iter().map(text).collect()
     }

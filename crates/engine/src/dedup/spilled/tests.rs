@@ -1,5 +1,6 @@
-use index::{Document, MemoryStore, Profile, Rule, Store};
+use index::{Document, Index, MemoryStore, Profile, Rule, Store};
 use proptest::prelude::*;
+use simhash::BucketKey;
 
 use super::*;
 use crate::dedup::{Candidate, Kept, Verdict};
@@ -38,14 +39,42 @@ fn spilled(
     }
     spilled.propose(&mut |_| {}).unwrap();
     for (number, (id, features)) in (0..).zip(ids.iter().zip(&features)) {
-        let (_, taken) = spilled.get(number).unwrap().unwrap();
-        assert_eq!((&taken.id, &taken.features, taken.n_text_bytes), (id, features, 7));
+        let taken = spilled.taken(number).unwrap();
+        assert_eq!((&taken.id, &taken.features), (id, features));
+        assert_eq!(text_of(&taken.features), text_of(features));
     }
     let mut kept = Kept::default().with_recipe(engine.index().recipe()).of_spilled(&spilled);
-    let taken: Vec<Taken> = (0..spilled.len()).map(|turn| spilled.next(turn).unwrap().unwrap()).collect();
-    let candidates: Vec<Candidate<'_>> =
-        taken.iter().map(|taken| candidate_of(&taken.id, &taken.features)).collect();
-    kept.decide(engine.index(), &candidates).unwrap()
+    let decided = decide_all(&spilled, &mut kept, engine.index());
+    let keys_of = |features: &Option<Features>| {
+        let sketch = features.as_ref().map(|features| engine.index().kind().sketch(features.clone()));
+        sketch.map_or_else(Vec::new, |sketch| sketch.keys().collect())
+    };
+    let keys: Vec<Vec<BucketKey>> = features.iter().map(keys_of).collect();
+    for (number, (id, features)) in (0..).zip(ids.iter().zip(&features)) {
+        let is_same = |known: &str, n_bytes| known == id.as_str() && n_bytes == 7;
+        let (turn, has_features) = spilled.turn_of(number, is_same).unwrap().unwrap();
+        assert_eq!(has_features, features.is_some());
+        assert_eq!(decided[turn as usize].has_features, has_features);
+        let of_met = spilled.features_of_met(number).unwrap();
+        assert!(of_met.is_none() || of_met == *features && text_of(&of_met) == text_of(features));
+        let has_met =
+            keys[number as usize].iter().any(|key| keys.iter().filter(|of| of.contains(key)).count() > 1);
+        assert_eq!(of_met.is_some(), has_met, "{number}");
+    }
+    assert_eq!(spilled.turn_of(spilled.len(), |_, _| true).unwrap(), None);
+    decided.into_iter().map(|decided| decided.verdict).collect()
+}
+
+/// Decides each document in its turn.
+fn decide_all(spilled: &Spilled, kept: &mut Kept, index: &Index) -> Vec<Decided> {
+    let decide = |turn| spilled.decide(turn, |_, _| true, kept, index).unwrap();
+    let decided: Vec<Decided> = (0..).map_while(decide).collect();
+    assert_eq!(decided.len() as u32, spilled.len());
+    decided
+}
+
+fn text_of(features: &Option<Features>) -> Option<&str> {
+    features.as_ref()?.text.as_deref()
 }
 
 fn features(engine: &Engine, texts: &[(String, String)]) -> (Vec<DocumentId>, Vec<Option<Features>>) {
@@ -144,15 +173,30 @@ fn bounds_leave_out_the_same() {
             spilled.take(id, features.as_ref(), 7, rank).unwrap();
         }
         spilled.propose(&mut |_| {}).unwrap();
-        let document = |Taken { id, features, .. }| Document {
-            id,
-            sketch: kind.sketch(features.unwrap()),
-            source: None,
+        let taken = ids.iter().cloned().zip(features.iter().cloned());
+        let mut documents: Vec<(u64, Document)> = taken
+            .zip(ranks.clone())
+            .map(|((id, features), rank)| {
+                (rank, Document { id, sketch: kind.sketch(features.unwrap()), source: None })
+            })
+            .collect();
+        documents.sort_by_key(|(rank, _)| *rank);
+        let documents: Vec<Document> = documents.into_iter().map(|(_, document)| document).collect();
+        let expected: Vec<Verdict> = in_memory
+            .insert_if_new(&documents, &rule)
+            .unwrap()
+            .into_iter()
+            .zip(&documents)
+            .map(|(insertion, document)| {
+                let duplicate = |found| Verdict::duplicate(document.sketch.features(), found, true);
+                insertion.original().map_or(Verdict::Kept, duplicate)
+            })
+            .collect();
+        let decide = |turn| {
+            let decided = spilled.decide_by(&rule, turn, |_, _| true, |_| panic!("no id comes again"));
+            decided.unwrap().and_then(|decided| decided.verdict)
         };
-        let documents: Vec<Document> =
-            (0..spilled.len()).map(|turn| document(spilled.next(turn).unwrap().unwrap())).collect();
-        let expected = in_memory.insert_if_new(&documents, &rule).unwrap();
-        assert_eq!(store.insert_if_new(&documents, &rule).unwrap(), expected);
+        assert_eq!((0..).map_while(decide).collect::<Vec<_>>(), expected);
         let n_bounded = in_memory.status().unwrap().n_bounded;
         assert!(n_bounded >= Some(20), "{n_bounded:?}");
         assert_eq!(store.status().unwrap().n_bounded, n_bounded);

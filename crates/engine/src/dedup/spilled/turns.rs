@@ -1,13 +1,8 @@
 //! The turns in which the documents of a spilled run are decided, where these have ranks.
 
-use std::borrow::Cow;
 use std::io;
 
-use index::backend::search;
-use index::{DocumentId, Features, Result, Text};
 use runs::StringSorter;
-
-use super::documents::Documents;
 
 /// The order of documents with ranks.
 pub(super) struct Order {
@@ -30,31 +25,5 @@ impl Order {
             order.numbers.push(number);
         }
         Ok(order)
-    }
-}
-
-/// The documents by their turns.
-pub(super) struct InTurns<'a> {
-    pub(super) documents: &'a Documents,
-    pub(super) order: Option<&'a Order>,
-}
-
-impl InTurns<'_> {
-    fn number(&self, turn: u64) -> u64 {
-        self.order.map_or(turn, |order| order.numbers[turn as usize].into())
-    }
-}
-
-impl search::Documents for InTurns<'_> {
-    fn id(&self, turn: u64) -> Result<DocumentId> {
-        self.documents.id(self.number(turn))
-    }
-
-    fn features(&self, turn: u64) -> Result<Cow<'_, Features>> {
-        self.documents.features(self.number(turn))
-    }
-
-    fn text(&self, turn: u64) -> Result<Option<Text>> {
-        self.documents.text(self.number(turn))
     }
 }

@@ -187,7 +187,8 @@ pub(crate) struct DedupFlags {
     ///
     /// What is dropped does not depend on it: a document goes only for a kept one within the
     /// distance, never for a chain. The clusters are found at the end of the run, which holds every
-    /// document's id until then and some 100 bytes beside.
+    /// document's id until then and some 100 bytes beside: with the documents in files, of those
+    /// alone that share a bucket with another one.
     #[arg(long, value_name = "FILE", value_parser = path_for(Role::Clusters), help_heading = "Output")]
     // `None` with a journal.
     #[serde(skip)]
@@ -209,7 +210,8 @@ pub(crate) struct DedupFlags {
     /// stderr says how many texts that are. So time and rows grow as the input does.
     ///
     /// They are found at the end of the run, which holds every document's id and signature until
-    /// then: some 300 bytes.
+    /// then: some 300 bytes, and with the documents in files those alone of documents that share a
+    /// bucket with another one.
     #[arg(long, value_name = "FILE", value_parser = path_for(Role::Pairs), help_heading = "Output")]
     // `None` with a journal.
     #[serde(skip)]

@@ -1,0 +1,248 @@
+//! The decisions of a spilled run, one document after another.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use index::backend::search::{self, Bounded};
+use index::{DocumentId, Features, Index, Match, Result, Rule, Sketch, SketchKind, Text};
+
+use super::documents::{Documents, Reading};
+use super::proposals::Proposals;
+use super::turns::Order;
+use super::{Phase, Spilled, State, Taken, out_of_order};
+use crate::dedup::{Candidate, Kept, Verdict, hash};
+
+/// The state of the decisions.
+pub(super) struct Deciding {
+    pub(super) proposals: Proposals,
+    pub(super) order: Option<Order>,
+    /// The place of the decisions, and that of the calls by number.
+    pub(super) readings: [Reading; 2],
+    /// The document that goes to the index, since its id comes again.
+    pub(super) open: Option<u32>,
+    /// The number of the kept document of each id that comes again.
+    pub(super) again: HashMap<DocumentId, u32>,
+    pub(super) ids_again: HashSet<u64>,
+    pub(super) n_kept: u64,
+}
+
+/// The ground of an insertion.
+#[derive(Clone, Copy)]
+pub(super) struct Inserting<'a> {
+    pub(super) rule: &'a Rule,
+    pub(super) kind: &'a SketchKind,
+    pub(super) documents: &'a Documents,
+    pub(super) bounded: &'a Bounded,
+}
+
+/// A decided document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// True if the text of the document has features.
+    pub has_features: bool,
+    /// `None` for a document that is rejected, as [`Kept::decide`] says.
+    pub verdict: Option<Verdict>,
+}
+
+/// A document as far as its decision needs it.
+enum Looked {
+    /// Another document than expected.
+    Other,
+    /// No kept document shares a bucket with it, and its id comes once. It stays.
+    Alone {
+        has_features: bool,
+    },
+    Open {
+        taken: Taken,
+        comes_again: bool,
+    },
+}
+
+impl Spilled {
+    /// Decides the document of a turn as [`Kept::decide`] does, with `kept` [of this
+    /// run](Kept::of_spilled) and the index over it. Turns ascend from call to call. `None` beyond
+    /// the last document, and where `is_same` denies its id and the bytes of its text.
+    ///
+    /// Most documents share no bucket with a kept one. Of these nothing more is read than the id.
+    ///
+    /// # Errors
+    /// A failed read, and `Internal` before [`propose`](Self::propose).
+    pub fn decide(
+        &self,
+        turn: u32,
+        is_same: impl FnOnce(&str, u64) -> bool,
+        kept: &mut Kept,
+        index: &Index,
+    ) -> Result<Option<Decided>> {
+        self.decide_by(&index.insertion_rule(), turn, is_same, |candidate| {
+            Ok(kept.decide(index, &[candidate])?.pop().flatten())
+        })
+    }
+
+    /// The same by any rule. Documents whose ids come again are decided by `decide_again`.
+    pub(super) fn decide_by(
+        &self,
+        rule: &Rule,
+        turn: u32,
+        is_same: impl FnOnce(&str, u64) -> bool,
+        decide_again: impl FnOnce(Candidate<'_>) -> Result<Option<Verdict>>,
+    ) -> Result<Option<Decided>> {
+        let mut state = self.state();
+        let State { metadata, documents, phase, bounded } = &mut *state;
+        let (Some(metadata), Phase::Deciding(deciding)) = (metadata, phase) else {
+            return Err(out_of_order());
+        };
+        let Deciding { proposals, order, readings: [reading, _], ids_again, .. } = &mut **deciding;
+        let number = order.as_ref().map_or(Some(turn), |order| order.numbers.get(turn as usize).copied());
+        let Some(number) = number.filter(|&number| number < documents.len()) else { return Ok(None) };
+        proposals.open(turn, documents).map_err(|error| self.failed(error))?;
+        let is_alone = proposals.has_none();
+        let mut reading = order.is_none().then_some(reading);
+        let looked = documents.record(reading.as_deref_mut(), number, |record| {
+            if !is_same(record.id, record.n_text_bytes) {
+                return Some(Looked::Other);
+            }
+            // The hash of an id is that of its text.
+            let comes_again = !ids_again.is_empty() && ids_again.contains(&hash(record.id).get());
+            if comes_again || !is_alone {
+                return Some(Looked::Open { taken: record.taken()?, comes_again });
+            }
+            Some(Looked::Alone { has_features: record.has_features })
+        });
+        let (mut taken, comes_again) = match looked.map_err(|error| self.failed(error))? {
+            Looked::Other => return Ok(None),
+            Looked::Alone { has_features } => {
+                if has_features {
+                    deciding.keep(number);
+                }
+                return Ok(Some(Decided { has_features, verdict: Some(Verdict::Kept) }));
+            }
+            Looked::Open { taken, comes_again } => (taken, comes_again),
+        };
+        if let Some(features) = &mut taken.features {
+            features.text = documents.text_of(reading, number).map_err(|error| self.failed(error))?;
+        }
+        let has_features = taken.features.is_some();
+        let verdict = match taken {
+            Taken { features: Some(features), .. } if !comes_again => {
+                let sketch = metadata.kind.sketch(features);
+                let inserting = Inserting { rule, kind: &metadata.kind, documents, bounded };
+                let nearest = deciding.insert_if_new(number, &sketch, inserting)?;
+                let duplicate = |found| Verdict::duplicate(sketch.features(), found, true);
+                Some(nearest.map_or(Verdict::Kept, duplicate))
+            }
+            Taken { id, features, .. } => {
+                deciding.open = Some(number);
+                drop(state);
+                decide_again(Candidate { id: &id, features: features.as_ref(), source: None })?
+            }
+        };
+        Ok(Some(Decided { has_features, verdict }))
+    }
+
+    /// The turn of a document by its number, and true if its text has features. Numbers ascend from
+    /// call to call. `None` as by [`decide`](Self::decide).
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide).
+    pub fn turn_of(
+        &self,
+        number: u32,
+        is_same: impl FnOnce(&str, u64) -> bool,
+    ) -> Result<Option<(u32, bool)>> {
+        let mut state = self.state();
+        let State { documents, phase, .. } = &mut *state;
+        let Phase::Deciding(deciding) = phase else { return Err(out_of_order()) };
+        if number >= documents.len() {
+            return Ok(None);
+        }
+        let Deciding { order, readings: [_, reading], .. } = &mut **deciding;
+        let turn = order.as_ref().map_or(number, |order| order.turns[number as usize]);
+        let found = documents.record(Some(reading), number, |record| {
+            Some(is_same(record.id, record.n_text_bytes).then_some((turn, record.has_features)))
+        });
+        found.map_err(|error| self.failed(error))
+    }
+
+    /// The features of a document by its number, with the text, if it may be near to another one,
+    /// kept or not: most documents share a bucket with none. Numbers ascend from call to call.
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide).
+    pub fn features_of_met(&self, number: u32) -> Result<Option<Features>> {
+        let mut state = self.state();
+        let State { documents, phase, .. } = &mut *state;
+        let Phase::Deciding(deciding) = phase else { return Err(out_of_order()) };
+        let Deciding { proposals, readings: [_, reading], .. } = &mut **deciding;
+        if number >= documents.len() || !proposals.meets_another(number) {
+            return Ok(None);
+        }
+        let mut read = || {
+            let taken = documents.record(Some(reading), number, |record| record.taken())?;
+            let Some(mut features) = taken.features else { return Ok(None) };
+            features.text = documents.text_of(Some(reading), number)?;
+            Ok(Some(features))
+        };
+        read().map_err(|error| self.failed(error))
+    }
+}
+
+impl Deciding {
+    /// Keeps the open document unless a kept one is near, which is returned then.
+    pub(super) fn insert_if_new(
+        &mut self,
+        number: u32,
+        sketch: &Sketch,
+        Inserting { rule, kind, documents, bounded }: Inserting<'_>,
+    ) -> Result<Option<Match>> {
+        let mut read = Vec::new();
+        let proposed = self.proposals.of_open(sketch, rule, kind, documents, &mut read)?;
+        let order = self.order.as_ref();
+        // An index in memory numbers its documents by their turns, and prefers the first of equals.
+        let turn_of = |number| order.map_or(number, |order| order.turns[number as usize]);
+        let proposed = proposed.into_iter().map(|(number, promise)| (turn_of(number).into(), promise));
+        let in_turns = InTurns { documents, order, read: &read };
+        let nearest = search::nearest_among(proposed, sketch, rule, &in_turns, bounded)?;
+        if nearest.is_none() {
+            self.keep(number);
+        }
+        Ok(nearest)
+    }
+
+    fn keep(&mut self, number: u32) {
+        self.proposals.keep(number);
+        self.n_kept += 1;
+    }
+}
+
+/// The documents by their turns.
+struct InTurns<'a> {
+    documents: &'a Documents,
+    order: Option<&'a Order>,
+    /// Features by the numbers of their documents, ascending, of those that were read already.
+    read: &'a [(u32, Features)],
+}
+
+impl InTurns<'_> {
+    fn number(&self, turn: u64) -> u64 {
+        self.order.map_or(turn, |order| order.numbers[turn as usize].into())
+    }
+}
+
+impl search::Documents for InTurns<'_> {
+    fn id(&self, turn: u64) -> Result<DocumentId> {
+        self.documents.id(self.number(turn))
+    }
+
+    fn features(&self, turn: u64) -> Result<Cow<'_, Features>> {
+        let number = self.number(turn);
+        match self.read.binary_search_by_key(&number, |(read, _)| (*read).into()) {
+            Ok(at) => Ok(Cow::Borrowed(&self.read[at].1)),
+            Err(_) => self.documents.features(number),
+        }
+    }
+
+    fn text(&self, turn: u64) -> Result<Option<Text>> {
+        self.documents.text(self.number(turn))
+    }
+}
