@@ -70,11 +70,6 @@ impl From<Insertion> for Outcome {
     }
 }
 
-/// The number of threads where none is asked for.
-fn available_threads() -> usize {
-    thread::available_parallelism().map_or(1, NonZeroUsize::get)
-}
-
 fn spool_error(folder: &Path, error: io::Error) -> Error {
     let message = format!("failed to make a file for texts in {}; name another folder", folder.display());
     Error::new(ErrorKind::InvalidArgument, message).caused_by(error)
@@ -103,7 +98,6 @@ impl Engine {
     ) -> Result<Self, OpenError> {
         options.check()?;
         let (open_options, patience) = (options.open_options(), options.patience);
-        let n_threads = options.n_threads.map_or_else(available_threads, NonZeroUsize::get);
         let open = |mode| {
             let place: StoreUri = uri.parse()?;
             let of_place = place.capabilities().texts;
@@ -125,10 +119,7 @@ impl Engine {
                 (_, Some(folder)) if !place.capabilities().outlives_process => {
                     let failed = |error| spool_error(folder, error);
                     let spool = Spool::create(folder).map_err(failed)?;
-                    Box::new(MemoryStore::with_texts_in(Box::new(spool), clock).with_threads(n_threads))
-                }
-                _ if !place.capabilities().outlives_process => {
-                    Box::new(MemoryStore::with_clock(clock).with_threads(n_threads))
+                    Box::new(MemoryStore::with_texts_in(Box::new(spool), clock))
                 }
                 _ => place.open(mode, clock, patience)?,
             };
@@ -143,6 +134,7 @@ impl Engine {
         let index = index.map_err(|source| OpenError::Index { uri: uri.to_owned(), source })?;
         let engine = Self::over(index, &options.dictionaries)
             .map_err(|source| OpenError::StoredRecipe { uri: uri.to_owned(), source })?;
+        let n_threads = options.n_threads.map_or(engine.n_threads, NonZeroUsize::get);
         Ok(Self { was_made, n_threads, ..engine })
     }
 
@@ -154,7 +146,7 @@ impl Engine {
         let counter = counter(index.recipe());
         let index = index.counting(counter);
         let extractor = Extractor::of_index(index.metadata(), dictionaries)?;
-        let n_threads = available_threads();
+        let n_threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Ok(Self { index, extractor, n_threads, was_made: false })
     }
 

@@ -67,8 +67,7 @@ pub struct Options {
     pub dictionaries: Dictionaries,
     /// The longest wait of calls for a server that has answered before; the default is two minutes.
     pub patience: Option<Duration>,
-    /// The number of threads that make features and search in memory; the default is the number of
-    /// cores of the process.
+    /// The number of threads that make features; the default is the number of cores of the process.
     pub n_threads: Option<NonZeroUsize>,
 }
 

@@ -1,7 +1,6 @@
 //! `memory:`: documents and tables in this process, gone when it ends. For tests, and for batch
 //! jobs that need an index only while they run.
 
-mod ahead;
 mod by_number;
 mod held;
 mod uri;
@@ -12,7 +11,6 @@ use std::sync::{RwLock, RwLockReadGuard};
 
 use tables::Tables;
 
-use self::ahead::Without;
 use self::held::{Held, HeldDocuments};
 pub use self::uri::MemoryUri;
 use self::writer::Writer;
@@ -23,16 +21,15 @@ use crate::retention::{Horizon, SWEPT_MIN, n_swept_max};
 use crate::store::{check_batch, check_documents, not_created, page_len};
 use crate::text::TextsInMemory;
 use crate::{
-    Clock, Cursor, Document, DocumentId, Error, Examined, Features, Finding, Insertion, Match, Metadata,
-    Neighbours, Page, Result, Rule, Selection, Sketch, SketchKind, Status, Store, StoredDocument, Text,
-    TextKeeping, TextPlace, Timestamp,
+    Clock, Cursor, Document, DocumentId, Error, Examined, Features, Finding, Insertion, Metadata, Neighbours,
+    Page, Result, Rule, Selection, Sketch, SketchKind, Status, Store, StoredDocument, Text, TextKeeping,
+    TextPlace, Timestamp,
 };
 
 /// A store in memory.
 pub struct MemoryStore {
     contents: RwLock<Contents>,
     clock: Clock,
-    n_threads: usize,
 }
 
 struct Contents {
@@ -46,7 +43,6 @@ struct Contents {
     /// The texts, in an index that keeps them.
     texts: Box<dyn TextPlace>,
     bounded: Bounded,
-    without_ahead: Without,
     /// The number of the last document; numbers are never reused.
     last: u64,
 }
@@ -81,16 +77,9 @@ impl MemoryStore {
             tables: search::new_tables(),
             texts,
             bounded: Bounded::default(),
-            without_ahead: Without::default(),
             last: 0,
         };
-        Self { contents: RwLock::new(contents), clock, n_threads: 1 }
-    }
-
-    /// The same store, with this many threads for the searches of a batch that is inserted.
-    #[must_use]
-    pub fn with_threads(self, n_threads: usize) -> Self {
-        Self { n_threads, ..self }
+        Self { contents: RwLock::new(contents), clock }
     }
 
     fn read(&self) -> Result<RwLockReadGuard<'_, Contents>> {
@@ -157,19 +146,6 @@ impl Contents {
         Ok(())
     }
 
-    /// The nearest live document but `except`.
-    fn nearest(
-        &self,
-        sketch: &Sketch,
-        rule: &Rule,
-        except: Option<u64>,
-        live: &Live,
-        bounded: &Bounded,
-    ) -> Result<Option<Match>> {
-        let counts = |number| live.contains(number) && Some(number) != except;
-        search::nearest(&[&self.tables], sketch, rule, &counts, self, bounded)
-    }
-
     fn document(&self, number: u64) -> Result<Held<'_>> {
         self.documents
             .get(number)
@@ -218,7 +194,9 @@ impl Store for MemoryStore {
 
     fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
-        self.write(documents.len(), |writer| writer.insert_if_new(documents, rule, self.n_threads))
+        self.write(documents.len(), |writer| {
+            documents.iter().map(|document| rule::insert(writer, document, Some(rule))).collect()
+        })
     }
 
     fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {

@@ -87,7 +87,7 @@ impl Bounded {
         self.0.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn add(&self, n: u64) {
+    fn add(&self, n: u64) {
         self.0.fetch_add(n, Ordering::Relaxed);
     }
 }

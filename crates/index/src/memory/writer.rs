@@ -1,14 +1,11 @@
 //! A write under way to the store in memory.
 
 use super::Contents;
-use super::ahead::Ahead;
-use crate::backend::rule::{self, Shelf};
+use crate::backend::rule::Shelf;
 use crate::backend::{Oldest, search};
 use crate::retention::Horizon;
 use crate::store::not_created;
-use crate::{
-    Document, DocumentId, Error, Insertion, Match, Result, Rule, Sketch, StoredDocument, Text, Timestamp,
-};
+use crate::{Document, DocumentId, Error, Match, Result, Rule, Sketch, StoredDocument, Text, Timestamp};
 
 /// A write under way.
 pub(super) struct Writer<'a> {
@@ -17,31 +14,11 @@ pub(super) struct Writer<'a> {
     now: Timestamp,
     /// The time of the inserted documents, once there is one.
     inserted_at: Option<Timestamp>,
-    ahead: Ahead,
 }
 
 impl<'a> Writer<'a> {
     pub(super) fn new(contents: &'a mut Contents, horizon: Horizon, now: Timestamp) -> Self {
-        Self { contents, horizon, now, inserted_at: None, ahead: Ahead::default() }
-    }
-
-    /// Inserts documents by `rule`, each after the ones before it. Searches that do not depend on
-    /// one another share `n_threads` threads.
-    pub(super) fn insert_if_new(
-        &mut self,
-        documents: &[Document],
-        rule: &Rule,
-        n_threads: usize,
-    ) -> Result<Vec<Insertion>> {
-        let live = self.contents.live(self.horizon)?;
-        self.ahead = Ahead::search(self.contents, &live, documents, rule, n_threads);
-        let insert = |(place, document)| {
-            self.ahead.turn_to(place);
-            rule::insert(self, document, Some(rule))
-        };
-        let insertions = documents.iter().enumerate().map(insert).collect();
-        self.contents.without_ahead = self.ahead.without_next(&self.contents.without_ahead);
-        insertions
+        Self { contents, horizon, now, inserted_at: None }
     }
 
     /// Removes documents expired by `swept` too, the oldest `n_max` of them.
@@ -97,10 +74,9 @@ impl Shelf for Writer<'_> {
 
     fn nearest(&self, sketch: &Sketch, rule: &Rule, except: Option<u64>) -> Result<Option<Match>> {
         let contents = &*self.contents;
-        if let Some(known) = self.ahead.nearest(sketch, except, &contents.bounded) {
-            return Ok(known);
-        }
-        contents.nearest(sketch, rule, except, &contents.live(self.horizon)?, &contents.bounded)
+        let live = contents.live(self.horizon)?;
+        let counts = |number| live.contains(number) && Some(number) != except;
+        search::nearest(&[&contents.tables], sketch, rule, &counts, contents, &contents.bounded)
     }
 
     fn keeps_texts(&self) -> Result<bool> {
@@ -113,7 +89,6 @@ impl Shelf for Writer<'_> {
 
     fn put(&mut self, document: &Document) -> Result<()> {
         let inserted_at = self.inserted_at(self.contents.last + 1)?;
-        self.ahead.put(&document.sketch);
         let contents = &mut *self.contents;
         contents.last += 1;
         search::file(&mut *contents.tables, &document.sketch, contents.last);
@@ -126,7 +101,6 @@ impl Shelf for Writer<'_> {
     }
 
     fn take(&mut self, _: &DocumentId, number: u64, sketch: &Sketch) -> Result<()> {
-        self.ahead.take();
         search::unfile(&mut *self.contents.tables, sketch, number);
         self.contents.documents.remove(number);
         self.contents.texts.remove(number);

@@ -2,7 +2,6 @@
 //! refuses bad combinations of arguments.
 
 use std::env::{self, VarError};
-use std::num::NonZeroUsize;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, ensure};
@@ -148,10 +147,7 @@ impl DedupArgs {
             );
         }
         let rank_by = keep.rank_by(time_field.as_ref())?;
-        let job = input.job(Some(source))?;
-        let n_threads = job.work.threads.and_then(|n_threads| NonZeroUsize::new(n_threads.into()));
-        let store = StoreOptions { options: engine::Options { n_threads, ..store.options }, ..store };
-        Ok(DedupOptions { job, store, journal, rank_by, flags })
+        Ok(DedupOptions { job: input.job(Some(source))?, store, journal, rank_by, flags })
     }
 }
 
