@@ -122,14 +122,11 @@ impl ByNumber {
     /// The string of the greatest number below this one.
     pub(super) fn last_below(&self, number: u64) -> Option<(u64, &[u8])> {
         let (key, bit) = split(number);
-        let last_of = |chunk: u64, held: &'_ Chunk, numbers: u64| {
-            numbers.checked_ilog2().map(|bit| (chunk * CHUNK_LEN + u64::from(bit), held.place(bit)))
-        };
-        let below = self.chunks.range(..=key).rev().take(2).find_map(|(&chunk, held)| {
+        self.chunks.range(..=key).rev().find_map(|(&chunk, held)| {
             let numbers = if chunk == key { held.numbers & !(u64::MAX << bit) } else { held.numbers };
-            last_of(chunk, held, numbers).map(|(number, place)| (number, held.at(place)))
-        });
-        below
+            let bit = numbers.checked_ilog2()?;
+            Some((chunk * CHUNK_LEN + u64::from(bit), held.at(held.place(bit))))
+        })
     }
 
     /// The string of the greatest number.

@@ -23,7 +23,6 @@ const KEYS: u8 = 8;
 /// from the features.
 ///
 /// One byte says which parts there are. The time of insertion follows, then the id, then the parts.
-/// Numbers are of this machine's order: no byte of it outlives the process.
 #[derive(Clone, Copy)]
 pub(super) struct Held<'a> {
     parts: u8,
@@ -44,18 +43,18 @@ impl<'a> Held<'a> {
                 | bit(source.is_some(), SOURCE)
                 | bit(keys.is_some(), KEYS),
         );
-        bytes.extend(inserted_at.as_ms().to_ne_bytes());
+        bytes.extend(inserted_at.as_ms().to_be_bytes());
         put(bytes, id.as_str().as_bytes());
-        bytes.extend(simhash.iter().flat_map(|simhash| simhash.0.to_ne_bytes()));
+        bytes.extend(simhash.iter().flat_map(|simhash| simhash.0.to_be_bytes()));
         signature.iter().for_each(|signature| put(bytes, signature.as_bytes()));
         source.iter().for_each(|source| put(bytes, source.as_str().as_bytes()));
-        let key_bytes = |key: &BucketKey| [&[key.flag][..], &key.segment.to_ne_bytes()].concat();
+        let key_bytes = |key: &BucketKey| [&[key.flag][..], &key.segment.to_be_bytes()].concat();
         bytes.extend(keys.into_iter().flatten().flat_map(key_bytes));
     }
 
     fn read(bytes: &'a [u8]) -> Option<Self> {
         let (&[parts, ref ms @ ..], mut rest) = bytes.split_first_chunk::<9>()?;
-        let inserted_at = Timestamp::saturating(i64::from_ne_bytes(*ms));
+        let inserted_at = Timestamp::saturating(i64::from_be_bytes(*ms));
         let id = take(&mut rest)?;
         Some(Self { parts, inserted_at, id, rest })
     }
@@ -90,7 +89,7 @@ impl<'a> Held<'a> {
             return kind.sketch(features);
         }
         let key =
-            |&[flag, ref segment @ ..]: &[u8; 5]| BucketKey { flag, segment: u32::from_ne_bytes(*segment) };
+            |&[flag, ref segment @ ..]: &[u8; 5]| BucketKey { flag, segment: u32::from_be_bytes(*segment) };
         kind.listed(features, keys.as_chunks().0.iter().map(key).collect())
     }
 
@@ -100,7 +99,7 @@ impl<'a> Held<'a> {
         let mut features = Features::default();
         if self.parts & SIMHASH != 0 {
             let (simhash, others) = rest.split_first_chunk().ok_or_else(damaged)?;
-            features.simhash = Some(Fingerprint(u64::from_ne_bytes(*simhash)));
+            features.simhash = Some(Fingerprint(u64::from_be_bytes(*simhash)));
             rest = others;
         }
         if self.parts & SIGNATURE != 0 {
@@ -113,14 +112,14 @@ impl<'a> Held<'a> {
 
 /// Appends bytes and their number. An id has at most 4,096 of them, a source and a signature fewer.
 fn put(bytes: &mut Vec<u8>, part: &[u8]) {
-    bytes.extend((part.len() as u16).to_ne_bytes());
+    bytes.extend((part.len() as u16).to_be_bytes());
     bytes.extend_from_slice(part);
 }
 
 /// Takes bytes written by [`put`] off the front.
 fn take<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (len, rest) = bytes.split_first_chunk()?;
-    let (part, rest) = rest.split_at_checked(u16::from_ne_bytes(*len).into())?;
+    let (part, rest) = rest.split_at_checked(u16::from_be_bytes(*len).into())?;
     *bytes = rest;
     Some(part)
 }
