@@ -70,7 +70,8 @@ pub(crate) fn run(
                 let mut documents = survey.documents;
                 let n_unranked = documents.iter().filter(|document| document.rank == Rank::NONE).count();
                 unranked(n_unranked as u64, documents.len(), &job)?;
-                let verdicts = decide(&mut rule, &mut documents, &mut results.doubts)?;
+                let has_journal = job.journal().is_some();
+                let verdicts = decide(&mut rule, &mut documents, &mut results.doubts, has_journal)?;
                 Documents::in_memory(documents, verdicts)
             }
         };
@@ -123,13 +124,20 @@ const GROWTH_FORESEEN: usize = 4 << 10;
 type Verdicts = Vec<Option<Verdict>>;
 
 /// Decides all documents by rank, equal ranks in the order of the input. Only the texts of the
-/// current batch are in memory.
-fn decide(rule: &mut Rule, documents: &mut [Fingerprinted], doubts: &mut Doubts) -> anyhow::Result<Verdicts> {
+/// current batch are in memory. Fails near the limit of memory, as the first pass does.
+fn decide(
+    rule: &mut Rule,
+    documents: &mut [Fingerprinted],
+    doubts: &mut Doubts,
+    has_journal: bool,
+) -> anyhow::Result<Verdicts> {
+    let memory = Watch::new();
     let mut order: Vec<usize> = (0..documents.len()).collect();
     order.sort_by(|&a, &b| documents[a].rank.best_first(&documents[b].rank));
     let mut verdicts: Verdicts = documents.iter().map(|_| None).collect();
     let mut rest = &order[..];
     while !rest.is_empty() {
+        memory.check(has_journal)?;
         let mut n_bytes = 0;
         let fits = |&&n: &&usize| {
             n_bytes += documents[n].n_text_bytes;

@@ -98,7 +98,7 @@ fn check(documents: &mut [Fingerprinted], stored: &[Fingerprinted]) {
         engine
     });
     for engine in [real, dry.overlaid()] {
-        let verdicts = decide(&mut rule(engine), documents, &mut Doubts::default()).unwrap();
+        let verdicts = decide(&mut rule(engine), documents, &mut Doubts::default(), false).unwrap();
         let verdicts = verdicts.iter().map(|verdict| {
             verdict.as_ref().map(|verdict| match verdict {
                 Verdict::Kept => None,
@@ -137,7 +137,7 @@ fn run_over(first: &str, second: &str) -> Result<String, String> {
     let mut documents = survey.documents;
     fs::write(&input, second).unwrap();
     let by = engine.index().insertion_rule();
-    let verdicts = decide(&mut rule(engine), &mut documents, &mut Doubts::default()).unwrap();
+    let verdicts = decide(&mut rule(engine), &mut documents, &mut Doubts::default(), false).unwrap();
     let output = Some(job.kept_output(&kept, None).unwrap());
     let counts = Deduplicated::default();
     let results = Results {
@@ -203,7 +203,7 @@ fn texts_are_counted_and_wait_in_a_file() {
     }
     let mut rule = Rule { waiting: Some(texts), ..rule(engine) };
     documents.iter_mut().for_each(|document| document.features.as_mut().unwrap().text = None);
-    let verdicts = decide(&mut rule, &mut documents, &mut Doubts::default()).unwrap();
+    let verdicts = decide(&mut rule, &mut documents, &mut Doubts::default(), false).unwrap();
     let kept = verdicts.iter().map(|verdict| matches!(verdict, Some(Verdict::Kept)));
     assert_eq!(kept.collect::<Vec<_>>(), [true, false, true]);
     assert!(documents.iter().all(|document| document.features.as_ref().unwrap().text.is_none()));
