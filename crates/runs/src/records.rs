@@ -1,5 +1,7 @@
 //! Byte strings by their numbers, in blocks of a file.
 
+mod block;
+
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,6 +12,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::Advice;
+
+use self::block::{Open, damaged, nth};
 
 /// Bytes of an unpacked block: a read is of a page or two.
 const BLOCK_BYTES: usize = 4 << 10;
@@ -67,13 +71,6 @@ struct Block {
     n_bytes: u32,
 }
 
-/// A block in memory, with the places of its records.
-struct Open {
-    bytes: Vec<u8>,
-    /// The end of each record; it starts four bytes after the end of the one before.
-    ends: Vec<u32>,
-}
-
 /// Recently read blocks, in two generations: the young one, when full, replaces the old one.
 #[derive(Default)]
 struct Read {
@@ -87,13 +84,6 @@ struct Read {
 /// read last, and the block.
 #[derive(Default)]
 pub struct Place(Option<(u32, Arc<Open>)>);
-
-/// Bytes of the length before a record.
-const LEN_BYTES: usize = size_of::<u32>();
-
-fn damaged() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "a block of records is not what was written")
-}
 
 impl Records {
     /// Makes an empty file in a folder, with `n_cached_bytes` for recently read blocks.
@@ -299,38 +289,6 @@ impl Records {
         }
         read.n_young_bytes += block.bytes.len();
         read.young.insert(number, Arc::clone(block));
-    }
-}
-
-/// The record in the place `n` of a block.
-fn nth(bytes: &[u8], n: u32) -> io::Result<&[u8]> {
-    let mut rest = bytes;
-    for _ in 0..n {
-        (_, rest) = first(rest)?;
-    }
-    Ok(first(rest)?.0)
-}
-
-/// The first record of a block, and what comes after it.
-fn first(bytes: &[u8]) -> io::Result<(&[u8], &[u8])> {
-    let (len, rest) = bytes.split_first_chunk::<LEN_BYTES>().ok_or_else(damaged)?;
-    rest.split_at_checked(u32::from_be_bytes(*len) as usize).ok_or_else(damaged)
-}
-
-impl Open {
-    fn new(bytes: Vec<u8>) -> io::Result<Self> {
-        let (mut ends, mut rest) = (Vec::new(), &bytes[..]);
-        while !rest.is_empty() {
-            (_, rest) = first(rest)?;
-            ends.push((bytes.len() - rest.len()) as u32);
-        }
-        Ok(Self { bytes, ends })
-    }
-
-    fn record(&self, n: u32) -> Option<&[u8]> {
-        let (n, end) = (n as usize, *self.ends.get(n as usize)?);
-        let start = if n == 0 { 0 } else { self.ends[n - 1] as usize } + LEN_BYTES;
-        self.bytes.get(start..end as usize)
     }
 }
 

@@ -118,7 +118,7 @@ fn all_that_is_released_has_one_list_of_digests() {
     }
 }
 
-/// What cannot be made is said before anything is built, and is left out only where one asks.
+/// A release names each missing tool before it builds anything, and leaves out only what one asks.
 #[test]
 fn what_cannot_be_made_ends_it_at_once() {
     if !is_there("jq", "deploy/release") {

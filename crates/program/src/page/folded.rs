@@ -1,4 +1,4 @@
-//! What is folded where there is little room: on a telephone, and where no script unfolds it.
+//! Parts that fold where there is little room: on a telephone, and where no script unfolds them.
 
 use maud::{Markup, html};
 

@@ -1,4 +1,4 @@
-//! What is checked of any page: contrast, names, and its place in a window.
+//! Checks of any page: contrast, names, and its place in a window.
 
 use std::fs;
 use std::path::Path;

@@ -83,7 +83,7 @@ impl Engine {
         Some(line.split_once(before)?.1.trim().trim_end_matches('.').to_owned())
     }
 
-    /// What is asked of a new session.
+    /// The capabilities asked of a new session.
     pub(super) fn wanted(self) -> Value {
         match self {
             Self::Chromium => json!({

@@ -42,7 +42,7 @@ pub(super) fn doubtful(report: &ReportFile) -> Markup {
     }
 }
 
-/// What the pairs nearest to the threshold are.
+/// A sentence about the pairs nearest to the threshold.
 fn nearest(report: &ReportFile) -> Markup {
     html! {
         @match report.options.min_similarity {

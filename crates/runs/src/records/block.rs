@@ -1,0 +1,49 @@
+//! The bytes of a block: records in a row, each after its length.
+
+use std::io;
+
+/// A block in memory, with the places of its records.
+pub(super) struct Open {
+    pub(super) bytes: Vec<u8>,
+    /// The end of each record; it starts four bytes after the end of the one before.
+    ends: Vec<u32>,
+}
+
+/// Bytes of the length before a record.
+const LEN_BYTES: usize = size_of::<u32>();
+
+pub(super) fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "a block of records is not what was written")
+}
+
+/// The record in the place `n` of a block.
+pub(super) fn nth(bytes: &[u8], n: u32) -> io::Result<&[u8]> {
+    let mut rest = bytes;
+    for _ in 0..n {
+        (_, rest) = first(rest)?;
+    }
+    Ok(first(rest)?.0)
+}
+
+/// The first record of a block, and what comes after it.
+fn first(bytes: &[u8]) -> io::Result<(&[u8], &[u8])> {
+    let (len, rest) = bytes.split_first_chunk::<LEN_BYTES>().ok_or_else(damaged)?;
+    rest.split_at_checked(u32::from_be_bytes(*len) as usize).ok_or_else(damaged)
+}
+
+impl Open {
+    pub(super) fn new(bytes: Vec<u8>) -> io::Result<Self> {
+        let (mut ends, mut rest) = (Vec::new(), &bytes[..]);
+        while !rest.is_empty() {
+            (_, rest) = first(rest)?;
+            ends.push((bytes.len() - rest.len()) as u32);
+        }
+        Ok(Self { bytes, ends })
+    }
+
+    pub(super) fn record(&self, n: u32) -> Option<&[u8]> {
+        let (n, end) = (n as usize, *self.ends.get(n as usize)?);
+        let start = if n == 0 { 0 } else { self.ends[n - 1] as usize } + LEN_BYTES;
+        self.bytes.get(start..end as usize)
+    }
+}
