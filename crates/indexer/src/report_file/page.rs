@@ -161,54 +161,40 @@ fn left_out(left_out: &FilesLeftOut) -> String {
 }
 
 fn nearness(report: &ReportFile) -> Markup {
-    if report.similarities.is_empty() { distances(report) } else { similarities(report) }
-}
-
-fn similarities(report: &ReportFile) -> Markup {
-    let most = report.similarities.iter().map(|similar| similar.n).max().unwrap_or(0);
+    if report.similarities.is_empty() {
+        let rows: Vec<_> =
+            report.distances.iter().map(|distance| (distance.distance.to_string(), distance.n)).collect();
+        let explained =
+            "In how many of the 64 bits of its fingerprint a dropped document differs from the kept one.";
+        return bars(explained, "bits", &rows);
+    }
     let range = |from: f64| {
         let from = (from * 100.0).round();
         if from >= 100.0 { "100 %".to_owned() } else { format!("{from}–{} %", from + 5.0) }
     };
-    html! {
-        section {
-            (fold(
-                false,
-                &html! { h2 { "How near" } },
-                &html! {
-                    p { "How much of the character n-grams that either has a dropped document shares with the kept one." }
-                    table.bars {
-                        tr { th scope="col" { "in common" } th.number scope="col" { "dropped" } td {} }
-                        @for similar in &report.similarities {
-                            tr {
-                                th scope="row" { (range(similar.from)) }
-                                (number(similar.n))
-                                td { div.bar style=(format!("width: {:.1}%", percent(similar.n, most))) {} }
-                            }
-                        }
-                    }
-                },
-            ))
-        }
-    }
+    let rows: Vec<_> = report.similarities.iter().map(|similar| (range(similar.from), similar.n)).collect();
+    let explained =
+        "How much of the character n-grams that either has a dropped document shares with the kept one.";
+    bars(explained, "in common", &rows)
 }
 
-fn distances(report: &ReportFile) -> Markup {
-    let most = report.distances.iter().map(|distance| distance.n).max().unwrap_or(0);
+/// The dropped documents by their nearness, as bars.
+fn bars(explained: &str, unit: &str, rows: &[(String, u64)]) -> Markup {
+    let most = rows.iter().map(|(_, n)| *n).max().unwrap_or(0);
     html! {
         section {
             (fold(
                 false,
                 &html! { h2 { "How near" } },
                 &html! {
-                    p { "In how many of the 64 bits of its fingerprint a dropped document differs from the kept one." }
+                    p { (explained) }
                     table.bars {
-                        tr { th scope="col" { "bits" } th.number scope="col" { "dropped" } td {} }
-                        @for distance in &report.distances {
+                        tr { th scope="col" { (unit) } th.number scope="col" { "dropped" } td {} }
+                        @for (nearness, n) in rows {
                             tr {
-                                th scope="row" { (distance.distance) }
-                                (number(distance.n))
-                                td { div.bar style=(format!("width: {:.1}%", percent(distance.n, most))) {} }
+                                th scope="row" { (nearness) }
+                                (number(*n))
+                                td { div.bar style=(format!("width: {:.1}%", percent(*n, most))) {} }
                             }
                         }
                     }
