@@ -323,6 +323,7 @@ fn each_character_is_read_as_in_the_normal_form() {
 fn rows_of_numbers() {
     for text in [
         "1\u{8}0,000 1\u{ad}0",
+        "0,\u{8}0 1.\u{8}5",
         "1,\u{200b}000",
         "1，０００．50元",
         "第\u{200b}一，第 一",
