@@ -25,10 +25,10 @@ const QUERIES_PER_ROUND: usize = 8;
 /// Exact search for sketches of any kind, simhash or not: the keys of a sketch are its buckets.
 ///
 /// An insert or removal costs O(keys), however much is stored, and none stops to rebuild anything;
-/// a query costs O(keys + candidates). One sketch of 10 keys takes about 140 bytes.
+/// a query costs O(keys + candidates). One sketch of 10 keys takes about 120 bytes.
 ///
 /// # Limits
-/// 2^32 different sketches (600 GB at 10 keys each), 2^32 − 1 keys a sketch, and 2^34 places in a
+/// 2^32 different sketches (600 GB at 10 keys each), 2^32 − 1 keys a sketch, and 2^33 places in a
 /// table; an insert beyond these panics. Memory of removed sketches is used again, but not given
 /// back.
 #[derive(Clone, Debug, Default)]
@@ -67,10 +67,17 @@ impl BucketTables {
                 })
         };
         let probe = self.catalog.probe(hash);
+        let mut found = None;
+        let mut look = |entry| {
+            if found.is_none() && is_it(entry) {
+                found = Some(entry);
+            }
+        };
         match self.catalog.crowd(probe) {
-            Some(crowd) => crowd.iter().map(|(entry, _)| entry).find(|&entry| is_it(entry)),
-            None => self.catalog.entries(probe).find(|&entry| is_it(entry)),
+            Some(crowd) => crowd.read(|entry, _| look(entry)),
+            None => self.catalog.read(probe, look),
         }
+        found
     }
 
     fn add_sketch(&mut self, sketch: &Facet, hash: u32, number: u64) {
@@ -202,7 +209,7 @@ impl<'a> Round<'a> {
                 n_candidates += crowd.len() as u64;
                 let wanted = queries[query as usize].fingerprint();
                 let found = &mut self.found;
-                crowd.iter().for_each(|(entry, fingerprint)| {
+                crowd.read(|entry, fingerprint| {
                     if is_within(wanted.0 ^ fingerprint, max_distance) {
                         found.push(Found {
                             query,
@@ -212,7 +219,7 @@ impl<'a> Round<'a> {
                     }
                 });
             } else {
-                self.candidates.extend(table.entries(probe).map(|entry| (query, entry)));
+                table.read(probe, |entry| self.candidates.push((query, entry)));
             }
         }
         n_candidates += self.candidates.len() as u64;

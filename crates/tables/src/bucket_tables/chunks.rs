@@ -2,13 +2,8 @@
 
 use std::ops::{Index, IndexMut};
 
-const CHUNK_BITS: u32 = 16;
-
-/// The elements of a chunk; a power of two.
-pub(super) const CHUNK_LEN: usize = 1 << CHUNK_BITS;
-
-/// An array in chunks of [`CHUNK_LEN`]: all but the last are full. The first grows as a `Vec` does,
-/// which keeps a small array small; every later one is allocated whole.
+/// An array in chunks of [`LEN`](Self::LEN): all but the last are full. The first grows as a `Vec`
+/// does, which keeps a small array small; every later one is allocated whole.
 #[derive(Clone, Debug)]
 pub(super) struct Chunks<T> {
     chunks: Vec<Vec<T>>,
@@ -21,8 +16,11 @@ impl<T> Default for Chunks<T> {
 }
 
 impl<T> Chunks<T> {
+    /// The elements of a chunk, a power of two: half a megabyte of the small ones.
+    pub(super) const LEN: usize = if size_of::<T>() <= 2 { 1 << 18 } else { 1 << 16 };
+
     pub(super) fn len(&self) -> usize {
-        self.chunks.last().map_or(0, |last| (self.chunks.len() - 1) * CHUNK_LEN + last.len())
+        self.chunks.last().map_or(0, |last| (self.chunks.len() - 1) * Self::LEN + last.len())
     }
 
     pub(super) fn push(&mut self, element: T) {
@@ -31,14 +29,14 @@ impl<T> Chunks<T> {
 
     /// The number of elements that fit before a new chunk is begun.
     pub(super) fn left_in_chunk(&self) -> usize {
-        self.chunks.last().map_or(0, |last| CHUNK_LEN - last.len())
+        self.chunks.last().map_or(0, |last| Self::LEN - last.len())
     }
 
     /// Returns the last chunk, with room for one element at least.
     fn room(&mut self) -> &mut Vec<T> {
         if self.left_in_chunk() == 0 {
             let is_first = self.chunks.is_empty();
-            self.chunks.push(if is_first { Vec::new() } else { Vec::with_capacity(CHUNK_LEN) });
+            self.chunks.push(if is_first { Vec::new() } else { Vec::with_capacity(Self::LEN) });
         }
         self.chunks.last_mut().expect("a chunk was pushed where there was none")
     }
@@ -46,14 +44,14 @@ impl<T> Chunks<T> {
     /// Returns `len` elements from `start`, which must lie in one chunk.
     #[inline]
     pub(super) fn slice(&self, start: usize, len: usize) -> &[T] {
-        let at = start % CHUNK_LEN;
-        &self.chunks[start / CHUNK_LEN][at..at + len]
+        let at = start % Self::LEN;
+        &self.chunks[start / Self::LEN][at..at + len]
     }
 
     /// Returns `len` elements from `start`, which must lie in one chunk.
     pub(super) fn slice_mut(&mut self, start: usize, len: usize) -> &mut [T] {
-        let at = start % CHUNK_LEN;
-        &mut self.chunks[start / CHUNK_LEN][at..at + len]
+        let at = start % Self::LEN;
+        &mut self.chunks[start / Self::LEN][at..at + len]
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
@@ -74,8 +72,8 @@ impl<T: Copy + Default> Chunks<T> {
 impl<T: Copy> Chunks<T> {
     /// Copies `len` elements. Source and target must lie in one chunk each, and must not overlap.
     pub(super) fn copy(&mut self, from: usize, to: usize, len: usize) {
-        let (from_chunk, from) = (from / CHUNK_LEN, from % CHUNK_LEN);
-        let (to_chunk, to) = (to / CHUNK_LEN, to % CHUNK_LEN);
+        let (from_chunk, from) = (from / Self::LEN, from % Self::LEN);
+        let (to_chunk, to) = (to / Self::LEN, to % Self::LEN);
         if let Ok([source, target]) = self.chunks.get_disjoint_mut([from_chunk, to_chunk]) {
             target[to..to + len].copy_from_slice(&source[from..from + len]);
         } else {
@@ -89,14 +87,14 @@ impl<T> Index<usize> for Chunks<T> {
 
     #[inline]
     fn index(&self, index: usize) -> &T {
-        &self.chunks[index / CHUNK_LEN][index % CHUNK_LEN]
+        &self.chunks[index / Self::LEN][index % Self::LEN]
     }
 }
 
 impl<T> IndexMut<usize> for Chunks<T> {
     #[inline]
     fn index_mut(&mut self, index: usize) -> &mut T {
-        &mut self.chunks[index / CHUNK_LEN][index % CHUNK_LEN]
+        &mut self.chunks[index / Self::LEN][index % Self::LEN]
     }
 }
 
@@ -106,6 +104,7 @@ mod tests {
 
     #[test]
     fn elements_stay_where_they_were_pushed() {
+        const CHUNK_LEN: usize = Chunks::<usize>::LEN;
         let mut chunks = Chunks::default();
         let n = 2 * CHUNK_LEN + 3;
         for i in 0..n {

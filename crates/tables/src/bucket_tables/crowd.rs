@@ -1,5 +1,6 @@
 //! The many sketches of one segment, as of boilerplate, or of a scheme with short keys.
 
+use super::arena::Cell;
 use super::bucket::Item;
 use super::directory::{BucketFull, Directory, mix};
 
@@ -23,19 +24,41 @@ impl Member {
     }
 }
 
+impl Cell for Member {
+    const UNIT: usize = 4;
+
+    fn write_link(cells: &mut [Self], block: u32) {
+        cells[0].entry = block;
+    }
+
+    #[inline]
+    fn read_link(cells: &[Self]) -> u32 {
+        cells[0].entry
+    }
+}
+
 impl Item for Member {
+    type Cell = Self;
+
     const LOAD: usize = 40;
+
+    #[inline]
+    fn n_cells(_: u32) -> usize {
+        1
+    }
 
     fn hash(self) -> u32 {
         mix(self.entry)
     }
 
-    fn from_link(block: u32) -> Self {
-        Self { entry: block, ..Self::default() }
+    #[inline]
+    fn write(items: &[Self], slots: &mut [Self], _: usize) {
+        slots.copy_from_slice(items);
     }
 
-    fn link(self) -> u32 {
-        self.entry
+    #[inline]
+    fn read(slots: &[Self], _: usize, _: u32, visit: &mut impl FnMut(Self)) {
+        slots.iter().for_each(|member| visit(*member));
     }
 }
 
@@ -52,8 +75,9 @@ impl Crowd {
     }
 
     pub(super) fn contains(&self, entry: u32) -> bool {
-        let probe = self.members.probe(mix(entry));
-        self.members.blocks(probe).flatten().any(|member| member.entry == entry)
+        let mut is_there = false;
+        self.members.read(self.members.probe(mix(entry)), |member| is_there |= member.entry == entry);
+        is_there
     }
 
     /// Adds an entry, which must not be there.
@@ -72,9 +96,10 @@ impl Crowd {
         self.members.remove(Member::new(entry, fingerprint))
     }
 
-    /// Returns the entry and fingerprint of each member.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u64)> {
-        self.members.all_blocks().flatten().map(|member| (member.entry, member.fingerprint()))
+    /// Calls `visit` with the entry and fingerprint of each member.
+    #[inline]
+    pub(super) fn read(&self, mut visit: impl FnMut(u32, u64)) {
+        self.members.read_all(|member| visit(member.entry, member.fingerprint()));
     }
 
     pub(super) fn heap_bytes(&self) -> usize {

@@ -1,7 +1,7 @@
 //! Linear hashing: a hash table that grows by one bucket at a time.
 
-use super::arena::{Arena, BLOCK_LEN_MAX};
-use super::bucket::{BUCKET_LEN_MAX, Blocks, Bucket, Item};
+use super::arena::{Arena, Cell};
+use super::bucket::{BUCKET_LEN_MAX, Blocks, Bucket, Item, N_SLOTS_MAX};
 use super::chunks::Chunks;
 
 /// Mixes a number: every bit of the result depends on every bit of `x`, and different numbers stay
@@ -18,20 +18,19 @@ pub(super) fn mix(mut x: u32) -> u32 {
 ///
 /// With `n` buckets and `2^l < n <= 2^(l+1)`, the buckets below `n − 2^l` and those from `2^l` on
 /// go by `l + 1` bits of the hash, the others still by `l`. One insert splits at most one bucket,
-/// of at most [`BUCKET_LEN_MAX`] items.
+/// of at most [`BUCKET_LEN_MAX`] items. The bits by which a bucket goes are known by its number:
+/// its items may leave them out (Knuth, TAOCP 3, 6.4, exercise 13), and the two buckets of a split
+/// are written anew with one bit less.
 #[derive(Clone, Debug)]
-pub(super) struct Directory<T> {
+pub(super) struct Directory<T: Item> {
     buckets: Chunks<Bucket>,
-    arena: Arena<T>,
+    arena: Arena<T::Cell>,
     n_items: usize,
     /// The items of a bucket that is being written anew.
     moving: Vec<T>,
 }
 
-impl<T> Default for Directory<T>
-where
-    Arena<T>: Default,
-{
+impl<T: Item> Default for Directory<T> {
     fn default() -> Self {
         Self { buckets: Chunks::default(), arena: Arena::default(), n_items: 0, moving: Vec::new() }
     }
@@ -43,13 +42,17 @@ pub(super) struct BucketFull;
 
 /// A bucket that was looked up, to be read later.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Probe(Bucket);
+pub(super) struct Probe {
+    bucket: Bucket,
+    number: u32,
+    n_cells: u32,
+}
 
 impl Probe {
     /// Returns true if [`Directory::mark`] was called for this hash, or for one that shared its
     /// bucket then.
     pub(super) fn is_marked(self) -> bool {
-        self.0.marked
+        self.bucket.marked
     }
 }
 
@@ -62,33 +65,37 @@ impl<T: Item> Directory<T> {
     /// before it reads the first: the memory system then serves them together.
     #[inline]
     pub(super) fn probe(&self, hash: u32) -> Probe {
-        if self.n_items == 0 && self.buckets.len() == 0 {
-            return Probe(Bucket::default());
+        if self.buckets.len() == 0 {
+            return Probe { bucket: Bucket::default(), number: 0, n_cells: 0 };
         }
-        Probe(self.buckets[self.index_of(hash)])
+        self.probe_bucket(self.index_of(hash))
     }
 
-    /// Returns the items of a bucket, among them all of the hash looked up.
+    /// Calls `visit` with the items of a bucket, among them all of the hash looked up.
     #[inline]
-    pub(super) fn blocks(&self, Probe(bucket): Probe) -> Blocks<'_, T> {
-        Blocks::new(&self.arena, bucket)
+    pub(super) fn read(&self, probe: Probe, mut visit: impl FnMut(T)) {
+        let n_cells = probe.n_cells as usize;
+        for slots in Blocks::new(&self.arena, n_cells, probe.bucket) {
+            T::read(slots, n_cells, probe.number, &mut visit);
+        }
     }
 
     /// Reads the ends of a bucket's first block, only to bring them near: a loop of such reads
     /// waits for memory once, a loop that reads bucket by bucket waits for each. (Prefetching in
     /// safe code.)
     #[inline]
-    pub(super) fn touch(&self, Probe(bucket): Probe) -> u32 {
+    pub(super) fn touch(&self, Probe { bucket, n_cells, .. }: Probe) -> u32 {
         if bucket.len() == 0 {
             return 0;
         }
-        let slots = self.arena.items(bucket.block, bucket.n_slots());
-        slots[0].link() ^ slots[slots.len() - 1].link()
+        let n_cells = n_cells as usize;
+        let cells = self.arena.cells(bucket.block, bucket.n_slots() * n_cells);
+        T::Cell::read_link(cells) ^ T::Cell::read_link(&cells[cells.len() - n_cells..])
     }
 
-    /// Returns all items.
-    pub(super) fn all_blocks(&self) -> impl Iterator<Item = &[T]> {
-        (0..self.buckets.len()).flat_map(|index| self.blocks(Probe(self.buckets[index])))
+    /// Calls `visit` with all items.
+    pub(super) fn read_all(&self, mut visit: impl FnMut(T)) {
+        (0..self.buckets.len()).for_each(|index| self.read(self.probe_bucket(index), &mut visit));
     }
 
     /// Adds an item, which must not be there.
@@ -101,12 +108,13 @@ impl<T: Item> Directory<T> {
         if old.len() == BUCKET_LEN_MAX {
             return Err(BucketFull);
         }
-        let n_slots = old.n_slots();
-        let block = if n_slots == 0 || n_slots == BLOCK_LEN_MAX {
-            self.chain(old, &[item])
+        let (n_slots, n_cells) = (old.n_slots(), self.n_cells(index));
+        let block = if n_slots == 0 || n_slots == N_SLOTS_MAX {
+            self.chain(old, n_cells, &[item])
         } else {
-            let block = self.arena.grow(old.block, n_slots);
-            self.arena.items_mut(block, n_slots + 1)[n_slots] = item;
+            let len = n_slots * n_cells;
+            let block = self.arena.grow(old.block, len, n_cells);
+            T::write(&[item], &mut self.arena.cells_mut(block, len + n_cells)[len..], n_cells);
             block
         };
         self.buckets[index] = Bucket { block, len: old.len + 1, ..old };
@@ -119,9 +127,31 @@ impl<T: Item> Directory<T> {
 
     /// Removes an item. Returns false if it is not there.
     pub(super) fn remove(&mut self, item: T) -> bool {
-        let n_items = self.n_items;
-        self.retain(item.hash(), |other| *other != item);
-        self.n_items < n_items
+        if self.buckets.len() == 0 {
+            return false;
+        }
+        let index = self.index_of(item.hash());
+        let Probe { bucket, n_cells, .. } = self.probe_bucket(index);
+        if bucket.len() > N_SLOTS_MAX {
+            let n_items = self.n_items;
+            self.retain(item.hash(), |other| *other != item);
+            return self.n_items < n_items;
+        }
+        let (mut slot, mut found) = (0, None);
+        self.read(self.probe_bucket(index), |other| {
+            if other == item {
+                found = Some(slot);
+            }
+            slot += 1;
+        });
+        let Some(slot) = found else { return false };
+        // The last item takes its place.
+        let (len, n_cells) = (bucket.len() * n_cells as usize, n_cells as usize);
+        self.arena.cells_mut(bucket.block, len).copy_within(len - n_cells.., slot * n_cells);
+        let block = self.arena.shrink(bucket.block, len, n_cells);
+        self.buckets[index] = Bucket { block, len: bucket.len - 1, ..bucket };
+        self.n_items -= 1;
+        true
     }
 
     /// Removes the items for which `keep` is false from the bucket of `hash`.
@@ -175,17 +205,38 @@ impl<T: Item> Directory<T> {
         if index < n_buckets { index } else { index & mask >> 1 }
     }
 
+    /// Returns the number of bits of the hash by which a bucket goes.
+    #[inline]
+    fn n_bits(&self, index: usize) -> u32 {
+        let n_buckets = self.buckets.len();
+        let upper = n_buckets.next_power_of_two();
+        let lower = (upper / 2).max(1);
+        let is_split = index & (lower - 1) < n_buckets - upper / 2;
+        upper.ilog2() - u32::from(!is_split)
+    }
+
+    #[inline]
+    fn n_cells(&self, index: usize) -> usize {
+        T::n_cells(self.n_bits(index))
+    }
+
+    #[inline]
+    fn probe_bucket(&self, index: usize) -> Probe {
+        Probe { bucket: self.buckets[index], number: index as u32, n_cells: self.n_cells(index) as u32 }
+    }
+
     /// Empties a bucket. The caller gives the returned vector back to `moving`, for the next one.
     fn take(&mut self, index: usize) -> Vec<T> {
         let mut items = std::mem::take(&mut self.moving);
         items.clear();
-        let mut bucket = std::mem::take(&mut self.buckets[index]);
-        self.buckets[index].marked = bucket.marked;
+        let probe = self.probe_bucket(index);
+        self.read(probe, |item| items.push(item));
+        let (mut bucket, n_cells) = (probe.bucket, probe.n_cells as usize);
+        self.buckets[index] = Bucket { marked: bucket.marked, ..Bucket::default() };
         while bucket.len() > 0 {
-            let slots = self.arena.items(bucket.block, bucket.n_slots());
-            items.extend_from_slice(&slots[bucket.n_links()..]);
-            let rest = bucket.rest(slots);
-            self.arena.release(bucket.block, bucket.n_slots());
+            let len = bucket.n_slots() * n_cells;
+            let rest = bucket.rest(self.arena.cells(bucket.block, len));
+            self.arena.release(bucket.block, len);
             bucket = rest;
         }
         self.n_items -= items.len();
@@ -195,26 +246,28 @@ impl<T: Item> Directory<T> {
     /// Fills an empty bucket.
     fn put(&mut self, index: usize, mut items: &[T]) {
         self.n_items += items.len();
+        let n_cells = self.n_cells(index);
         let mut bucket = self.buckets[index];
         while !items.is_empty() {
-            let room = if bucket.len() == 0 { BLOCK_LEN_MAX } else { BLOCK_LEN_MAX - 1 };
+            let room = if bucket.len() == 0 { N_SLOTS_MAX } else { N_SLOTS_MAX - 1 };
             let (some, others) = items.split_at(room.min(items.len()));
-            bucket =
-                Bucket { block: self.chain(bucket, some), len: bucket.len + some.len() as u16, ..bucket };
+            let block = self.chain(bucket, n_cells, some);
+            bucket = Bucket { block, len: bucket.len + some.len() as u16, ..bucket };
             items = others;
         }
         self.buckets[index] = bucket;
     }
 
     /// Returns a new block with these items, to become the first of this bucket.
-    fn chain(&mut self, bucket: Bucket, items: &[T]) -> u32 {
+    fn chain(&mut self, bucket: Bucket, n_cells: usize, items: &[T]) -> u32 {
         let n_links = usize::from(bucket.len() > 0);
-        let block = self.arena.allocate(n_links + items.len());
-        let slots = self.arena.items_mut(block, n_links + items.len());
+        let len = (n_links + items.len()) * n_cells;
+        let block = self.arena.allocate(len);
+        let cells = self.arena.cells_mut(block, len);
         if n_links > 0 {
-            slots[0] = T::from_link(bucket.block);
+            T::Cell::write_link(cells, bucket.block);
         }
-        slots[n_links..].copy_from_slice(items);
+        T::write(items, &mut cells[n_links * n_cells..], n_cells);
         block
     }
 }
@@ -225,28 +278,49 @@ mod tests {
 
     use super::*;
 
-    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    /// A hash, whose low eight bits are left out where the bucket says them.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     struct Plain(u32);
 
+    impl Plain {
+        fn of(n: u32) -> Self {
+            Self(mix(n))
+        }
+    }
+
     impl Item for Plain {
+        type Cell = u16;
+
         const LOAD: usize = 8;
 
+        fn n_cells(n_bits: u32) -> usize {
+            if n_bits < 8 { 3 } else { 2 }
+        }
+
         fn hash(self) -> u32 {
-            mix(self.0)
-        }
-
-        fn from_link(block: u32) -> Self {
-            Self(block)
-        }
-
-        fn link(self) -> u32 {
             self.0
+        }
+
+        fn write(items: &[Self], slots: &mut [u16], n_cells: usize) {
+            for (item, slot) in items.iter().zip(slots.chunks_exact_mut(n_cells)) {
+                let [_, _, middle, low] = item.0.to_be_bytes().map(u16::from);
+                slot.copy_from_slice(&[(item.0 >> 16) as u16, middle, low][..n_cells]);
+            }
+        }
+
+        fn read(slots: &[u16], n_cells: usize, bucket: u32, visit: &mut impl FnMut(Self)) {
+            for slot in slots.chunks_exact(n_cells) {
+                let last = slot.get(2).map_or(bucket as u8, |&last| last as u8);
+                visit(Self(u32::from(slot[0]) << 16 | u32::from(slot[1]) << 8 | u32::from(last)));
+            }
         }
     }
 
     impl Directory<Plain> {
         fn bucket(&self, n: u32) -> Vec<Plain> {
-            self.blocks(self.probe(mix(n))).flatten().copied().collect()
+            let mut items = Vec::new();
+            self.read(self.probe(mix(n)), |item| items.push(item));
+            items
         }
     }
 
@@ -254,18 +328,20 @@ mod tests {
     fn every_item_stays_in_the_bucket_of_its_hash() {
         let mut directory = Directory::<Plain>::default();
         assert!(directory.bucket(7).is_empty());
-        assert!(!directory.remove(Plain(7)));
+        assert!(!directory.remove(Plain::of(7)));
         for n in 0..3000 {
-            directory.insert(Plain(n)).unwrap();
+            directory.insert(Plain::of(n)).unwrap();
             assert_eq!(directory.buckets.len(), (n as usize + 1).div_ceil(Plain::LOAD));
             for m in [0, n / 2, n] {
-                assert!(directory.bucket(m).contains(&Plain(m)), "{m} of {n}");
+                assert!(directory.bucket(m).contains(&Plain::of(m)), "{m} of {n}");
             }
         }
-        assert_eq!(directory.all_blocks().map(<[_]>::len).sum::<usize>(), 3000);
+        let mut n_items = 0;
+        directory.read_all(|_| n_items += 1);
+        assert_eq!(n_items, 3000);
         for n in 0..3000 {
-            assert!(directory.remove(Plain(n)));
-            assert!(!directory.remove(Plain(n)));
+            assert!(directory.remove(Plain::of(n)));
+            assert!(!directory.remove(Plain::of(n)));
         }
         assert_eq!(directory.n_items, 0);
     }
@@ -279,19 +355,19 @@ mod tests {
             (0..4_000_000).filter(|&n| mix(n) & 1023 == 5).take(BUCKET_LEN_MAX + 1).collect();
         let (last, alike) = alike.split_last().unwrap();
         for (i, &n) in alike.iter().enumerate() {
-            directory.insert(Plain(n)).unwrap();
+            directory.insert(Plain::of(n)).unwrap();
             assert_eq!(
-                directory.bucket(n).iter().map(|item| item.0).collect::<BTreeSet<_>>(),
-                alike[..=i].iter().copied().collect()
+                directory.bucket(n).into_iter().collect::<BTreeSet<_>>(),
+                alike[..=i].iter().copied().map(Plain::of).collect()
             );
         }
-        directory.insert(Plain(*last)).unwrap_err();
+        directory.insert(Plain::of(*last)).unwrap_err();
         assert_eq!(directory.bucket(*last).len(), BUCKET_LEN_MAX);
         for (i, &n) in alike.iter().enumerate() {
-            assert!(directory.remove(Plain(n)));
+            assert!(directory.remove(Plain::of(n)));
             assert_eq!(
-                directory.bucket(n).iter().map(|item| item.0).collect::<BTreeSet<_>>(),
-                alike[i + 1..].iter().copied().collect()
+                directory.bucket(n).into_iter().collect::<BTreeSet<_>>(),
+                alike[i + 1..].iter().copied().map(Plain::of).collect()
             );
         }
     }
@@ -299,10 +375,10 @@ mod tests {
     #[test]
     fn a_mark_outlives_splits() {
         let mut directory = Directory::<Plain>::default();
-        directory.insert(Plain(5)).unwrap();
+        directory.insert(Plain::of(5)).unwrap();
         directory.mark(mix(5));
         for n in 6..500 {
-            directory.insert(Plain(n)).unwrap();
+            directory.insert(Plain::of(n)).unwrap();
             assert!(directory.probe(mix(5)).is_marked());
         }
     }

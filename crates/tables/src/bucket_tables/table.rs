@@ -2,45 +2,90 @@
 
 use std::collections::BTreeMap;
 
+use super::arena::Cell;
 use super::bucket::Item;
 use super::chunks::Chunks;
 use super::crowd::Crowd;
 use super::directory::{BucketFull, Directory, Probe, mix};
 use crate::heap::btree_bytes;
 
-/// `segment << 32 | entry`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Filed(u64);
+/// An entry, and the [mixed](mix) segment that it is filed under.
+///
+/// In a bucket that goes by fewer than 16 bits of the hash it takes four cells: the high half of the
+/// hash, the low and the high half of the entry, the low half of the hash. In all others, which are
+/// those of a table of 400,000 and more, the last is the low half of the bucket's number, and is
+/// left out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Filed {
+    hash: u32,
+    entry: u32,
+}
 
-impl Filed {
-    fn new(segment: u32, entry: u32) -> Self {
-        Self(u64::from(segment) << 32 | u64::from(entry))
+/// A number by its halves, the low one first.
+fn halves(number: u32) -> [u16; 2] {
+    [number as u16, (number >> 16) as u16]
+}
+
+#[inline]
+fn from_halves(low: u16, high: u16) -> u32 {
+    u32::from(high) << 16 | u32::from(low)
+}
+
+impl Cell for u16 {
+    const UNIT: usize = 16;
+
+    fn write_link(cells: &mut [Self], block: u32) {
+        cells[..2].copy_from_slice(&halves(block));
     }
 
     #[inline]
-    fn segment(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-
-    #[inline]
-    fn entry(self) -> u32 {
-        self.0 as u32
+    fn read_link(cells: &[Self]) -> u32 {
+        from_halves(cells[0], cells[1])
     }
 }
 
 impl Item for Filed {
+    type Cell = u16;
+
     const LOAD: usize = 12;
 
+    #[inline]
+    fn n_cells(n_bits: u32) -> usize {
+        if n_bits < 16 { 4 } else { 3 }
+    }
+
+    #[inline]
     fn hash(self) -> u32 {
-        mix(self.segment())
+        self.hash
     }
 
-    fn from_link(block: u32) -> Self {
-        Self(u64::from(block))
+    #[inline]
+    fn write(items: &[Self], slots: &mut [u16], n_cells: usize) {
+        let parts = |item: &Self| (halves(item.hash), halves(item.entry));
+        if n_cells == 3 {
+            for (item, slot) in items.iter().zip(slots.as_chunks_mut().0) {
+                let ([_, hash_high], [low, high]) = parts(item);
+                *slot = [hash_high, low, high];
+            }
+        } else {
+            for (item, slot) in items.iter().zip(slots.as_chunks_mut().0) {
+                let ([hash_low, hash_high], [low, high]) = parts(item);
+                *slot = [hash_high, low, high, hash_low];
+            }
+        }
     }
 
-    fn link(self) -> u32 {
-        self.0 as u32
+    #[inline]
+    fn read(slots: &[u16], n_cells: usize, bucket: u32, visit: &mut impl FnMut(Self)) {
+        if n_cells == 3 {
+            for &[hash_high, low, high] in slots.as_chunks().0 {
+                visit(Self { hash: from_halves(bucket as u16, hash_high), entry: from_halves(low, high) });
+            }
+        } else {
+            for &[hash_high, low, high, hash_low] in slots.as_chunks().0 {
+                visit(Self { hash: from_halves(hash_low, hash_high), entry: from_halves(low, high) });
+            }
+        }
     }
 }
 
@@ -50,14 +95,14 @@ impl Item for Filed {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     filed: Directory<Filed>,
-    /// Boxed, since the nodes of a B-tree move their values about. No crowd is empty.
+    /// By hash. Boxed, since the nodes of a B-tree move their values about. No crowd is empty.
     crowds: BTreeMap<u32, Box<Crowd>>,
 }
 
 /// A segment that was looked up, to be read later.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SegmentProbe {
-    segment: u32,
+    hash: u32,
     probe: Probe,
 }
 
@@ -65,7 +110,8 @@ impl Table {
     /// Looks a segment up without reading the entries filed there.
     #[inline]
     pub(super) fn probe(&self, segment: u32) -> SegmentProbe {
-        SegmentProbe { segment, probe: self.filed.probe(mix(segment)) }
+        let hash = mix(segment);
+        SegmentProbe { hash, probe: self.filed.probe(hash) }
     }
 
     /// Reads a bucket ahead: see [`Directory::touch`].
@@ -76,55 +122,64 @@ impl Table {
 
     /// Returns the crowd of a segment that has grown into one.
     #[inline]
-    pub(super) fn crowd(&self, SegmentProbe { segment, probe }: SegmentProbe) -> Option<&Crowd> {
-        if probe.is_marked() { self.crowds.get(&segment).map(Box::as_ref) } else { None }
+    pub(super) fn crowd(&self, SegmentProbe { hash, probe }: SegmentProbe) -> Option<&Crowd> {
+        if probe.is_marked() { self.crowds.get(&hash).map(Box::as_ref) } else { None }
     }
 
-    /// Returns the entries filed under a segment without a crowd.
+    /// Calls `visit` with the entries filed under a segment without a crowd.
     #[inline]
-    pub(super) fn entries(&self, SegmentProbe { segment, probe }: SegmentProbe) -> impl Iterator<Item = u32> {
-        let items = self.filed.blocks(probe).flatten();
-        items.filter(move |item| item.segment() == segment).map(|item| item.entry())
+    pub(super) fn read(&self, SegmentProbe { hash, probe }: SegmentProbe, mut visit: impl FnMut(u32)) {
+        self.filed.read(probe, |item| {
+            if item.hash == hash {
+                visit(item.entry);
+            }
+        });
     }
 
     pub(super) fn contains(&self, segment: u32, entry: u32) -> bool {
         let probe = self.probe(segment);
         match self.crowd(probe) {
             Some(crowd) => crowd.contains(entry),
-            None => self.entries(probe).any(|other| other == entry),
+            None => {
+                let mut is_there = false;
+                self.read(probe, |other| is_there |= other == entry);
+                is_there
+            }
         }
     }
 
     /// Files an entry, which must not be there, under a segment; `fingerprints` is indexed by
     /// entry.
     pub(super) fn insert(&mut self, segment: u32, entry: u32, fingerprints: &Chunks<u64>) {
+        let hash = mix(segment);
         // Each turn of the loop takes one segment out of the bucket: a second turn is needed only
         // in theory.
         loop {
-            if self.filed.probe(mix(segment)).is_marked()
-                && let Some(crowd) = self.crowds.get_mut(&segment)
+            if self.filed.probe(hash).is_marked()
+                && let Some(crowd) = self.crowds.get_mut(&hash)
             {
                 return crowd.insert(entry, fingerprints[entry as usize]);
             }
-            match self.filed.insert(Filed::new(segment, entry)) {
+            match self.filed.insert(Filed { hash, entry }) {
                 Ok(()) => return,
-                Err(BucketFull) => self.move_out(segment, fingerprints),
+                Err(BucketFull) => self.move_out(hash, fingerprints),
             }
         }
     }
 
     /// Removes an entry from a segment; `fingerprint` is the entry's.
     pub(super) fn remove(&mut self, segment: u32, entry: u32, fingerprint: u64) -> bool {
-        if self.filed.probe(mix(segment)).is_marked()
-            && let Some(crowd) = self.crowds.get_mut(&segment)
+        let hash = mix(segment);
+        if self.filed.probe(hash).is_marked()
+            && let Some(crowd) = self.crowds.get_mut(&hash)
         {
             let removed = crowd.remove(entry, fingerprint);
             if crowd.len() == 0 {
-                self.crowds.remove(&segment);
+                self.crowds.remove(&hash);
             }
             return removed;
         }
-        self.filed.remove(Filed::new(segment, entry))
+        self.filed.remove(Filed { hash, entry })
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
@@ -132,23 +187,55 @@ impl Table {
         self.filed.heap_bytes() + crowds + btree_bytes(self.crowds.len(), size_of::<(u32, Box<Crowd>)>())
     }
 
-    /// Makes a crowd of the most frequent segment in the bucket of `segment`.
+    /// Makes a crowd of the most frequent segment in the bucket of `hash`.
     #[cold]
-    fn move_out(&mut self, segment: u32, fingerprints: &Chunks<u64>) {
-        let hash = mix(segment);
-        let mut items: Vec<Filed> = self.filed.blocks(self.filed.probe(hash)).flatten().copied().collect();
-        items.sort_unstable_by_key(|item| item.0);
+    fn move_out(&mut self, hash: u32, fingerprints: &Chunks<u64>) {
+        let mut items = Vec::new();
+        self.filed.read(self.filed.probe(hash), |item| items.push(item));
+        items.sort_unstable_by_key(|item| (item.hash, item.entry));
         let most = items
-            .chunk_by(|a, b| a.segment() == b.segment())
+            .chunk_by(|a, b| a.hash == b.hash)
             .max_by_key(|items| items.len())
             .expect("a full bucket holds items");
-        let segment = most[0].segment();
         let mut crowd = Box::<Crowd>::default();
         for item in most {
-            crowd.insert(item.entry(), fingerprints[item.entry() as usize]);
+            crowd.insert(item.entry, fingerprints[item.entry as usize]);
         }
-        self.crowds.insert(segment, crowd);
-        self.filed.retain(hash, |item| item.segment() != segment);
-        self.filed.mark(hash);
+        let moved = most[0].hash;
+        self.crowds.insert(moved, crowd);
+        self.filed.retain(moved, |item| item.hash != moved);
+        self.filed.mark(moved);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Grows until nearly all buckets go by 16 bits and more, and some by 17: segments that differ in
+    /// any one bit are not taken for one another.
+    #[test]
+    fn a_table_of_narrow_items() {
+        const N_SEGMENTS: u32 = 1 << 19;
+        let mut table = Table::default();
+        let fingerprints = Chunks::default();
+        // Two entries a segment.
+        for entry in 0..2 * N_SEGMENTS {
+            table.insert(entry / 2, entry, &fingerprints);
+        }
+        let entries = |table: &Table, segment| {
+            let mut entries = Vec::new();
+            table.read(table.probe(segment), |entry| entries.push(entry));
+            entries.sort_unstable();
+            entries
+        };
+        for segment in (0..N_SEGMENTS).step_by(97) {
+            assert_eq!(entries(&table, segment), [2 * segment, 2 * segment + 1]);
+            for bit in 19..32 {
+                assert_eq!(entries(&table, segment ^ 1 << bit), []);
+            }
+            assert!(table.remove(segment, 2 * segment, 0) && !table.remove(segment, 2 * segment, 0));
+            assert_eq!(entries(&table, segment), [2 * segment + 1]);
+        }
     }
 }
