@@ -1,10 +1,11 @@
 //! The image of an embedded index: written by a job, used by the next program, and not believed
 //! where it is damaged.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
-use crate::support::{command, digest, made_up_corpus, pause, run};
+use crate::support::{Worker, command, digest, made_up_corpus, pause, run};
 
 /// Enough for an image.
 const N: usize = 11_000;
@@ -101,10 +102,35 @@ fn a_job_writes_it_and_the_next_program_uses_it() {
     run("pigeonhole", ["repair", "-q", "--apply", "--store", &place.store]).expect(0);
     assert_eq!(place.image(), None);
     assert_eq!(place.duplicates(&queries).0, before);
-    run("indexer", ["index", "-q", "--store", &place.store, &later]).expect(0);
+
+    let mut worker = Worker::start(&place.store, &[]);
+    worker.log_until("an image of the search tables was written");
     assert!(place.image().is_some());
+    worker.send_stop();
+    assert_eq!(worker.wait().0, Some(0));
     run("pigeonhole", ["verify", "-q", "--store", &place.store]).expect(0);
     assert_eq!(place.duplicates(&queries).0, before);
+}
+
+/// An index that has no image yet, as too few documents are in it before the last round.
+#[test]
+fn a_round_of_a_collector_writes_it() {
+    let place = Place::new();
+    let corpus = made_up_corpus(N, 11);
+    let at = corpus.match_indices('\n').nth(N * 4 / 5).unwrap().0 + 1;
+    let first = place.write("first.jsonl", &corpus[..at]);
+    run("indexer", ["index", "-q", "--store", &place.store, &first]).expect(0);
+    assert_eq!(place.image(), None);
+    let [incoming, results] =
+        ["incoming", "results"].map(|name| place.folder.path().join(name).to_str().unwrap().to_owned());
+    fs::create_dir(&incoming).unwrap();
+    let file = place.write("incoming/last.jsonl", &corpus[at..]);
+    let hour = Duration::from_secs(3600);
+    File::open(&file).unwrap().set_modified(SystemTime::now() - hour).unwrap();
+    let collect = ["collect", "--once", "-q", "--watch", &incoming, "--results", &results];
+    run("indexer", collect.into_iter().chain(["--store", &place.store])).expect(0);
+    let said = place.image().expect("an image");
+    assert!(said.contains(" of "), "{said}");
 }
 
 /// Two jobs that both write an image of one index, one of them killed again and again.

@@ -109,8 +109,8 @@ impl Digest {
     #[inline]
     pub(crate) fn read_ascii(&mut self, text: &str, at: usize) -> Option<usize> {
         let (number, end) = decimal::read_plain(text, at)?;
-        // A control may be left out of the normal form, and the next digit belong to the number: also
-        // after a separator.
+        // A control may be left out of the normal form, and the next digit belong to the number,
+        // also after a separator.
         let is_kept =
             |at| text.as_bytes().get(at).is_none_or(|byte| matches!(byte, b'\t'..=b'\r' | b' '..=b'~'));
         let is_separated = text[end..].starts_with([',', '.']);

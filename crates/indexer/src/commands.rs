@@ -13,7 +13,6 @@ mod reindex;
 
 use std::path::Path;
 
-use ::index::Index;
 use anyhow::bail;
 
 pub(crate) use self::bulk_rows::BulkRowsOptions;
@@ -59,16 +58,6 @@ pub(crate) fn run(task: &Task) -> anyhow::Result<u64> {
         Task::IdfMerge(options) => return idf_merge::run(options).map(|()| 0),
     };
     Ok(report.n_rejected)
-}
-
-/// Writes the image of an index at the end of a job. A failure costs later openings time, and no
-/// document.
-fn write_image(index: &Index) {
-    if let Err(error) = index.write_image() {
-        complain(format_args!(
-            "no image of the search tables was written, so the next programs take longer to open the index: {error}"
-        ));
-    }
 }
 
 /// Reports that the journal marks the job as done. Fails if `outputs`, each with its role, have

@@ -204,3 +204,13 @@ impl StoreOptions {
         Ok((load, extractor))
     }
 }
+
+/// Writes the image of an index at the end of a job or round. A failure costs later openings time,
+/// and no document.
+pub(crate) fn write_image(index: &Index) {
+    if let Err(error) = index.write_image() {
+        complain(format_args!(
+            "no image of the search tables was written, so the next programs take longer to open the index: {error}"
+        ));
+    }
+}

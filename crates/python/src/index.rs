@@ -212,6 +212,11 @@ impl Index {
         Ok(info)
     }
 
+    /// Writes an image of the search tables, so that later openings are fast.
+    fn write_image(&self, py: Python<'_>) -> PyResult<bool> {
+        py.detach(|| self.engine.index().write_image()).map_err(|error| of_store(&error))
+    }
+
     fn __repr__(&self) -> String {
         format!("Index({:?})", self.uri)
     }

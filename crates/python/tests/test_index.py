@@ -32,6 +32,15 @@ def test_documents_are_written_found_read_and_removed(tmp_path: Path) -> None:
         ph.Index(f"embedded:{tmp_path}/index", min_similarity=0.9)
 
 
+def test_an_image_is_written_at_the_end_of_with(tmp_path: Path) -> None:
+    data = tmp_path / "index" / "data.mdb"
+    numbers = range(10_001)
+    with ph.Index(f"embedded:{tmp_path}/index", profile="minhash") as index:
+        index.insert(numbers, [f"ferry {number * 7919} of harbour {number * 104729}" for number in numbers])
+        assert b"pigeonhole.image" not in data.read_bytes()
+    assert b"pigeonhole.image" in data.read_bytes() and len(index) == 10_001
+
+
 def test_threads_share_an_index() -> None:
     index = ph.Index("memory:")
     texts = [f"The {number * 7919} ferries of harbour {number * 104729} leave at noon." for number in range(400)]

@@ -14,6 +14,7 @@ mod check;
 pub mod config;
 mod connections;
 mod handles;
+mod imaging;
 pub mod limits;
 pub mod log;
 mod metrics;

@@ -18,6 +18,7 @@ use crate::access::keys::Keys;
 use crate::api;
 use crate::config::Config;
 use crate::connections::Connections;
+use crate::imaging;
 use crate::tls::Tls;
 use crate::worker::{STATUS_WAIT_MAX, Stage, Worker};
 
@@ -63,6 +64,7 @@ pub async fn serve(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
     let worker = Arc::new(worker);
+    imaging::begin(&worker);
     let router = api::router(Arc::clone(&worker), service.access);
     let connections = Connections::new(router, service.tls, &worker);
     let stopped = async {

@@ -34,6 +34,7 @@ use crate::dedup::Pending;
 use crate::durable;
 use crate::job::Job;
 use crate::journal::Journal;
+use crate::opening::write_image;
 use crate::output::{DUPLICATES, REJECTS, ResultsFormat};
 use crate::pipeline::Wanted;
 use crate::progress::complain;
@@ -154,6 +155,7 @@ impl<'a> Rounds<'a> {
             self.count(&round, &published, &folder.taken(&round.name))?;
         }
         self.clean_up(&round, folder)?;
+        write_image(self.engine.index());
         Ok(true)
     }
 

@@ -12,7 +12,7 @@ use index::{Index, Mode};
 use minhash::Similarity;
 
 pub(crate) use self::options::{DedupFlags, DedupOptions};
-use super::{say_done, write_image};
+use super::say_done;
 use crate::clusters::{Clusters, ClustersFile};
 use crate::dedup::{
     self, Deduplication, Doubts, Groups, Logs, Results, Rule, Saved, SpilledRun, run_best_first,
@@ -22,6 +22,7 @@ use crate::journal::{Description, Journal, JournalOptions};
 use crate::keep;
 use crate::kept::KeptOutput;
 use crate::memory::OutOfMemory;
+use crate::opening::write_image;
 use crate::output::{DUPLICATES, OUTPUT, REJECTS, folder_of, is_stdout, print_to_stdout};
 use crate::pairs::Pairs;
 use crate::pipeline::Wanted;

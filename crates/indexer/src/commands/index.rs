@@ -9,12 +9,12 @@ use index::{DocumentId, Index, Insertion, NewDocument, WriteMark};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{say_done, write_image};
+use super::say_done;
 use crate::dedup::count;
 use crate::given::Needs;
 use crate::job::{Job, JobOptions, Sink};
 use crate::journal::{Calls, Description, Journal, JournalOptions};
-use crate::opening::{StoreOptions, check_outlives};
+use crate::opening::{StoreOptions, check_outlives, write_image};
 use crate::output::{Lengths, REJECTS, print_to_stdout};
 use crate::pipeline::{Fingerprinted, Item, Wanted};
 use crate::rejects::Rejects;

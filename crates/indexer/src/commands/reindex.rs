@@ -17,10 +17,9 @@ use index::{
     StoredDocument, Text, TextKeeping,
 };
 
-use super::write_image;
 use crate::job::{Job, JobOptions, refuse_remote};
 use crate::numbers::Grouped;
-use crate::opening::{about_texts, check_outlives, open_existing};
+use crate::opening::{about_texts, check_outlives, open_existing, write_image};
 use crate::output::{place_of, print_to_stdout};
 use crate::progress::{Scanned, complain};
 use crate::rejects::Rejects;

@@ -43,6 +43,10 @@ impl Store for Measured {
         self.pass("prepare", |store| store.prepare())
     }
 
+    fn write_image(&self) -> Result<bool> {
+        self.pass("write_image", |store| store.write_image())
+    }
+
     fn ready(&self) -> Result<()> {
         self.pass("ready", |store| store.ready())
     }

@@ -11,10 +11,10 @@ use crate::heap::btree_bytes;
 
 /// An entry, and the [mixed](mix) segment that it is filed under.
 ///
-/// In a bucket that goes by fewer than 16 bits of the hash it takes four cells: the high half of the
-/// hash, the low and the high half of the entry, the low half of the hash. In all others, which are
-/// those of a table of 400,000 and more, the last is the low half of the bucket's number, and is
-/// left out.
+/// In a bucket that goes by fewer than 16 bits of the hash it takes four cells: the high half of
+/// the hash, the low and the high half of the entry, the low half of the hash. In all others, which
+/// are those of a table of 400,000 and more, the last is the low half of the bucket's number, and
+/// is left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Filed {
     hash: u32,
@@ -212,8 +212,8 @@ impl Table {
 mod tests {
     use super::*;
 
-    /// Grows until nearly all buckets go by 16 bits and more, and some by 17: segments that differ in
-    /// any one bit are not taken for one another.
+    /// Grows until nearly all buckets go by 16 bits and more, and some by 17: segments that differ
+    /// in any one bit are not taken for one another.
     #[test]
     fn a_table_of_narrow_items() {
         const N_SEGMENTS: u32 = 1 << 19;
