@@ -29,6 +29,8 @@ pub(crate) struct Progress {
     n_bytes: Option<u64>,
     /// Name of the current pass over the input; empty if there is only one.
     pass: &'static str,
+    /// The working time at the start of the pass.
+    before_pass: Duration,
     view: View,
 }
 
@@ -69,6 +71,7 @@ impl Progress {
             n_bytes_read: Arc::clone(&inputs.n_bytes_read),
             n_bytes: inputs.n_bytes,
             pass: "",
+            before_pass: Duration::ZERO,
             view,
         }
     }
@@ -84,6 +87,7 @@ impl Progress {
     /// Begins a pass from the beginning of the input.
     pub(crate) fn begin_pass(&mut self, name: &'static str) {
         self.pass = name;
+        self.before_pass = self.elapsed();
         self.n_bytes_read.store(0, Ordering::Relaxed);
         if let View::Bar(bar) = &self.view {
             bar.reset_eta();
@@ -131,7 +135,7 @@ impl Progress {
             View::Lines if Instant::now() < self.next_line => {}
             View::Lines => {
                 self.next_line = Instant::now() + LINE_INTERVAL;
-                let elapsed = self.elapsed();
+                let elapsed = self.elapsed().saturating_sub(self.before_pass);
                 let left = self.n_bytes.filter(|_| n_bytes_read > 0).map(|n_bytes| {
                     elapsed.mul_f64(n_bytes.saturating_sub(n_bytes_read) as f64 / n_bytes_read as f64)
                 });

@@ -35,6 +35,9 @@ const LEVEL: i32 = -3;
 /// Zstandard's level for short records.
 const SHORT_LEVEL: i32 = 1;
 
+/// One record in so many has the block it is in written down.
+const SIGN_EVERY: u32 = 256;
+
 /// The form of the records in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
@@ -46,12 +49,15 @@ pub enum Packing {
 
 /// Byte strings in a file without a name, numbered from 0 in the order of their arrival.
 ///
-/// Memory: 16 bytes for each block of 4 KiB (packed: 8 or 32 KiB), the open block, and the blocks
-/// that were read recently.
+/// Memory: 16 bytes for each block of 4 KiB (packed: 8 or 32 KiB), 4 for each 256 records, the open
+/// block, and the blocks that were read recently.
 pub struct Records {
     file: File,
     compressor: Option<zstd::bulk::Compressor<'static>>,
     blocks: Vec<Block>,
+    /// The block of each [`SIGN_EVERY`]th record: a search among a few blocks, and not among all,
+    /// which are more than a processor's cache holds.
+    signs: Vec<u32>,
     /// The bytes of all blocks in the file.
     n_stored: u64,
     open: Vec<u8>,
@@ -99,6 +105,7 @@ impl Records {
             file: tempfile::tempfile_in(folder)?,
             compressor,
             blocks: Vec::new(),
+            signs: Vec::new(),
             n_stored: 0,
             open: Vec::new(),
             n_open: 0,
@@ -135,6 +142,9 @@ impl Records {
         let n_bytes: usize = parts.iter().map(|part| part.len()).sum();
         let len = u32::try_from(n_bytes).map_err(io::Error::other)?;
         self.n_records = number.checked_add(1).ok_or_else(|| io::Error::other("there are 2^32 records"))?;
+        if number.is_multiple_of(SIGN_EVERY) {
+            self.signs.push(self.blocks.len() as u32);
+        }
         self.open.extend_from_slice(&len.to_be_bytes());
         parts.iter().for_each(|part| self.open.extend_from_slice(part));
         self.n_open += 1;
@@ -235,8 +245,14 @@ impl Records {
 
     /// The block in the file that has a record, `None` if that is in the open block.
     fn block_of(&self, number: u32) -> Option<u32> {
-        let is_open = number >= self.n_records - self.n_open;
-        (!is_open).then(|| self.blocks.partition_point(|block| block.first <= number) as u32 - 1)
+        if number >= self.n_records - self.n_open {
+            return None;
+        }
+        let sign = (number / SIGN_EVERY) as usize;
+        let first = self.signs[sign];
+        let last = self.signs.get(sign + 1).map_or(self.blocks.len(), |&next| next as usize + 1);
+        let blocks = &self.blocks[first as usize..last.min(self.blocks.len())];
+        Some(first + blocks.partition_point(|block| block.first <= number) as u32 - 1)
     }
 
     fn get_open<T>(&self, number: u32, take: impl FnOnce(&[u8]) -> T) -> io::Result<Option<T>> {
@@ -275,7 +291,9 @@ impl Records {
             };
             bytes = decompressor.decompress(&bytes, n_bytes as usize)?;
         }
-        Ok(Arc::new(Open::new(bytes)?))
+        let of_next = self.blocks.get(number as usize + 1).map(|next| next.first);
+        let n_records = of_next.unwrap_or(self.n_records - self.n_open) - self.blocks[number as usize].first;
+        Ok(Arc::new(Open::new(bytes, n_records)?))
     }
 
     fn keep(&self, read: &mut Read, number: u32, block: &Arc<Open>) {

@@ -32,8 +32,9 @@ fn first(bytes: &[u8]) -> io::Result<(&[u8], &[u8])> {
 }
 
 impl Open {
-    pub(super) fn new(bytes: Vec<u8>) -> io::Result<Self> {
-        let (mut ends, mut rest) = (Vec::new(), &bytes[..]);
+    /// Finds the records of a block, of which there should be `n_records`.
+    pub(super) fn new(bytes: Vec<u8>, n_records: u32) -> io::Result<Self> {
+        let (mut ends, mut rest) = (Vec::with_capacity(n_records as usize), &bytes[..]);
         while !rest.is_empty() {
             (_, rest) = first(rest)?;
             ends.push((bytes.len() - rest.len()) as u32);
