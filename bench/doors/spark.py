@@ -6,9 +6,9 @@
 Prints CPU seconds, bytes shuffled, and of what stays the number and two sums of the ids' CRC-32.
 TEXTS are JSON Lines with `id` and `text`. WAY is `program`, `pigeonhole` or `mllib`; each run is a
 process of its own. CPU seconds are those of the JVM and of Python's workers from after the session's
-start, and of the program with its start. MLlib takes the sets of character 5-grams, hashed to 2^18, with 16 hash tables of one value, and joins at a
-distance of .2. With --crowd the texts are N pages that begin alike and differ after that, and no file
-is read.
+start, and of the program with its start. MLlib takes the sets of character 5-grams, hashed to 2^18,
+with 16 hash tables of one value, and joins at a distance of .2. With --crowd the texts are N pages
+that begin alike and differ after that, and no file is read.
 """
 
 import argparse

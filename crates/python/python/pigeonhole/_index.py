@@ -40,8 +40,8 @@ class Index:
     default .8), ``profile`` (``full``, ``minhash``, ``classic``), ``same_numbers``, ``texts`` (``zstd`` keeps them,
     ``none`` does not), ``retain`` (such as ``"30d"``: documents expire after that time), ``threads``.
 
-    Used in ``with``, an embedded index of more than 10,000 documents writes an image of its search tables at the end, so
-    that later programs open it in milliseconds.
+    Used in ``with``, an embedded index of more than 10,000 documents writes an image of its search
+    tables at the end, so that later programs open it fast.
 
     Threads may share an index. Ids are strings or integers; a single text or id may stand for a list of one.
 
