@@ -17,13 +17,15 @@ const CACHED_BYTES_MAX: usize = 4 << 20;
 
 /// Texts by their numbers, in a file without a name, which the system frees when the process ends.
 ///
-/// Memory: 4 bytes a number, the open block, and some megabytes of recently read texts.
+/// Memory: 4 bytes a number, the open block, recently read blocks, and as many bytes of recently
+/// read texts, up to 4 MiB.
 pub struct Spool {
     records: Records,
     /// For each number the number of its record, counted from 1; 0 for no text.
     places: Vec<u32>,
     /// Recently read texts, the latest first.
     read: Mutex<VecDeque<(u64, Text)>>,
+    n_text_bytes_max: usize,
 }
 
 impl Spool {
@@ -41,7 +43,15 @@ impl Spool {
     /// As [`create`](Self::create).
     pub fn caching(folder: &Path, n_bytes: usize) -> io::Result<Self> {
         let records = Records::create(folder, Packing::Zstandard, n_bytes)?;
-        Ok(Self { records, places: Vec::new(), read: Mutex::default() })
+        let n_text_bytes_max = n_bytes.min(CACHED_BYTES_MAX);
+        Ok(Self { records, places: Vec::new(), read: Mutex::default(), n_text_bytes_max })
+    }
+
+    /// Gives recently read blocks `n_bytes` from now on.
+    pub fn set_cache(&mut self, n_bytes: usize) {
+        self.records.set_cache(n_bytes);
+        self.read = Mutex::default();
+        self.n_text_bytes_max = n_bytes.min(CACHED_BYTES_MAX);
     }
 
     /// The bytes of the file.
@@ -76,7 +86,7 @@ impl Spool {
         let mut n_bytes = 0;
         let mut fits = |(_, text): &(u64, Text)| {
             n_bytes += text.len();
-            n_bytes <= CACHED_BYTES_MAX
+            n_bytes <= self.n_text_bytes_max
         };
         let n_kept = read.iter().take(CACHED_TEXTS_MAX).take_while(|entry| fits(entry)).count();
         read.truncate(n_kept);

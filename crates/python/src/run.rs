@@ -180,7 +180,8 @@ impl Run {
         let engine = if is_in_memory { engine.with_reduced_texts() } else { engine };
         let kept = Kept::new(known_ids).with_recipe(engine.index().recipe());
         let counts_texts = engine.index().rule().counter.is_some();
-        let texts = (full && counts_texts).then(|| RunTexts::create(&folder)).transpose()?;
+        let texts =
+            (full && counts_texts).then(|| RunTexts::create(&folder, RunTexts::CACHE_BYTES)).transpose()?;
         let noted = full.then(|| Noted {
             rows: Vec::new(),
             ids: Vec::new(),

@@ -115,6 +115,12 @@ impl Records {
         })
     }
 
+    /// Gives recently read blocks `n_cached_bytes` from now on.
+    pub fn set_cache(&mut self, n_cached_bytes: usize) {
+        self.n_cached_bytes = n_cached_bytes;
+        self.read = Mutex::default();
+    }
+
     /// The number of records.
     #[must_use]
     pub fn len(&self) -> u32 {

@@ -200,7 +200,7 @@ fn what_is_near_in_a_crowd_of_texts_that_begin_alike_is_found() {
 #[test]
 fn texts_of_a_run_come_back() {
     let folder = tempfile::tempdir().unwrap();
-    let mut texts = RunTexts::create(folder.path()).unwrap();
+    let mut texts = RunTexts::create(folder.path(), 0).unwrap();
     assert!(texts.is_empty());
     let told = ["a", "b", "a"].map(Text::from);
     for text in [Some(&told[0]), None, Some(&told[1]), Some(&told[2])] {

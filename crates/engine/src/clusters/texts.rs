@@ -8,10 +8,6 @@ use index::{Features, Result, Text, TextPlace};
 
 use crate::Spool;
 
-/// Bytes of recently read blocks of texts: pairs are counted bucket by bucket, so a text is read
-/// several times.
-const CACHE_BYTES: usize = 128 << 20;
-
 /// The texts of documents by position, as a [`Join`](super::Join) reads them.
 pub trait Texts {
     /// The text of a document, if at hand.
@@ -67,7 +63,7 @@ impl Texts for TextsInMemory<'_> {
 
 /// The texts of the documents of a run in their order, in a file that is gone when the run ends.
 ///
-/// Memory: 20 bytes a document, and at most 128 MiB of recently read blocks.
+/// Memory: 20 bytes a document, and up to twice the bytes given for recently read blocks and texts.
 pub struct RunTexts {
     spool: Spool,
     keys: RandomState,
@@ -75,13 +71,22 @@ pub struct RunTexts {
 }
 
 impl RunTexts {
-    /// Makes a file without documents in a folder.
+    /// Bytes of recently read blocks beyond which there is hardly a gain: pairs are counted bucket
+    /// by bucket, so a text is read several times.
+    pub const CACHE_BYTES: usize = 128 << 20;
+
+    /// Makes a file without documents in a folder, with `n_cached_bytes` for recently read blocks.
     ///
     /// # Errors
     /// Where no file can be made there.
-    pub fn create(folder: &Path) -> io::Result<Self> {
-        let spool = Spool::caching(folder, CACHE_BYTES)?;
+    pub fn create(folder: &Path, n_cached_bytes: usize) -> io::Result<Self> {
+        let spool = Spool::caching(folder, n_cached_bytes)?;
         Ok(Self { spool, keys: RandomState::new(), digests: Vec::new() })
+    }
+
+    /// Gives recently read blocks `n_cached_bytes` from now on.
+    pub fn set_cache(&mut self, n_cached_bytes: usize) {
+        self.spool.set_cache(n_cached_bytes);
     }
 
     /// Takes the text of the next document; `None` for a document without a text.

@@ -21,7 +21,7 @@ use crate::job::{Job, JobOptions};
 use crate::journal::{Description, Journal, JournalOptions};
 use crate::keep;
 use crate::kept::KeptOutput;
-use crate::memory::OutOfMemory;
+use crate::memory::{self, OutOfMemory};
 use crate::opening::write_image;
 use crate::output::{DUPLICATES, OUTPUT, REJECTS, folder_of, is_stdout, print_to_stdout};
 use crate::pairs::Pairs;
@@ -256,7 +256,7 @@ fn temporary_folder(options: &DedupOptions) -> PathBuf {
 
 /// A file for the texts of this run's documents.
 fn run_texts(folder: &Path) -> anyhow::Result<RunTexts> {
-    RunTexts::create(folder)
+    RunTexts::create(folder, memory::cache(0))
         .with_context(|| format!("failed to make a file for texts in {}", folder.display()))
 }
 

@@ -1,7 +1,7 @@
 //! Outputs of a deduplication.
 
 use anyhow::Context;
-use engine::clusters::{NoTexts, RunTexts, Texts};
+use engine::clusters::{NoTexts, RunTexts, STEP_BYTES_A_GROUP, Texts};
 use engine::dedup::{Original, Verdict};
 use index::{Index, Rule};
 
@@ -10,6 +10,7 @@ use super::duplicates::{Duplicate, Duplicates};
 use super::groups::Groups;
 use crate::clusters::Clusters;
 use crate::kept::KeptOutput;
+use crate::memory;
 use crate::output::Lengths;
 use crate::pairs::Pairs;
 use crate::pipeline::Item;
@@ -147,7 +148,10 @@ impl Results {
             findings.add_reasons(rejects.reasons());
             index.map_or(Ok(()), |index| findings.read_texts(index)).context("failed to read the index")?;
         }
-        let texts = self.texts.take();
+        let mut texts = self.texts.take();
+        if let Some(texts) = &mut texts {
+            texts.set_cache(memory::cache(texts.len() as u64 * STEP_BYTES_A_GROUP));
+        }
         let texts: &dyn Texts = texts.as_ref().map_or(&NoTexts, |texts| texts);
         if let Some(clusters) = self.clusters.take() {
             self.counts.clusters = Some(clusters.finish(index, texts)?);

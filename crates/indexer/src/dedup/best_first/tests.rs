@@ -188,7 +188,7 @@ fn texts_are_counted_and_wait_in_a_file() {
     let opened = StoreOptions::default().open_or_make("memory:", index::Mode::CreateIfMissing, true);
     let engine = opened.unwrap();
     assert!(engine.index().rule().counter.is_some());
-    let mut texts = RunTexts::create(folder.path()).unwrap();
+    let mut texts = RunTexts::create(folder.path(), RunTexts::CACHE_BYTES).unwrap();
     let mut buffers = engine::Buffers::new();
     let of =
         |n: usize| (0..90).map(|k| format!("w{} ", (n * 1_000 + k) * 7_919 % 99_991)).collect::<String>();
