@@ -77,19 +77,33 @@ struct Block {
     n_bytes: u32,
 }
 
-/// Recently read blocks, in two generations: the young one, when full, replaces the old one.
+/// Recently read blocks, in two generations: the young one, when full, replaces the old one. The
+/// memory of the old one is used again: an allocator would give such pieces back to the system, and
+/// ask for them soon.
 #[derive(Default)]
 struct Read {
-    decompressor: Option<zstd::bulk::Decompressor<'static>>,
+    unpacking: Unpacking,
     young: HashMap<u32, Arc<Open>>,
     n_young_bytes: usize,
     old: HashMap<u32, Arc<Open>>,
+    spare: Vec<Open>,
 }
 
-/// The place of a reader whose numbers ascend: the number of the first record in the block that it
-/// read last, and the block.
+/// What a packed block is read with.
 #[derive(Default)]
-pub struct Place(Option<(u32, Arc<Open>)>);
+struct Unpacking {
+    decompressor: Option<zstd::bulk::Decompressor<'static>>,
+    packed: Vec<u8>,
+}
+
+/// The place of a reader whose numbers ascend, at the block that it read last.
+#[derive(Default)]
+pub struct Place {
+    /// The number of the block's first record, `None` before the first block.
+    first: Option<u32>,
+    block: Open,
+    unpacking: Unpacking,
+}
 
 impl Records {
     /// Makes an empty file in a folder, with `n_cached_bytes` for recently read blocks.
@@ -222,8 +236,9 @@ impl Records {
             return Ok(None);
         }
         let Some(at) = self.block_of(number) else { return self.get_open(number, take) };
-        let block = self.read_block(at, &mut self.recent().decompressor)?;
-        place.0 = Some((self.blocks[at as usize].first, block));
+        place.first = None;
+        self.read_block(at, &mut place.block, &mut place.unpacking)?;
+        place.first = Some(self.blocks[at as usize].first);
         place.record(number).map(|record| Some(take(record))).ok_or_else(damaged)
     }
 
@@ -276,50 +291,61 @@ impl Records {
         }
         let block = match read.old.remove(&number) {
             Some(block) => block,
-            None => self.read_block(number, &mut read.decompressor)?,
+            None => {
+                let mut block = read.spare.pop().unwrap_or_default();
+                self.read_block(number, &mut block, &mut read.unpacking)?;
+                Arc::new(block)
+            }
         };
         self.keep(&mut read, number, &block);
         Ok(block)
     }
 
-    fn read_block(
-        &self,
-        number: u32,
-        decompressor: &mut Option<zstd::bulk::Decompressor<'static>>,
-    ) -> io::Result<Arc<Open>> {
+    /// Reads a block of the file into `block`.
+    fn read_block(&self, number: u32, block: &mut Open, unpacking: &mut Unpacking) -> io::Result<()> {
         let ((offset, len), n_bytes) = (self.place_of(number), self.blocks[number as usize].n_bytes);
-        let mut bytes = vec![0; len as usize];
-        self.file.read_exact_at(&mut bytes, offset)?;
+        let read = |bytes: &mut Vec<u8>| {
+            bytes.reserve_exact((len as usize).saturating_sub(bytes.len()));
+            bytes.resize(len as usize, 0);
+            self.file.read_exact_at(bytes, offset)
+        };
         if self.compressor.is_some() {
+            let Unpacking { decompressor, packed } = unpacking;
             let decompressor = match decompressor {
                 Some(decompressor) => decompressor,
                 none => none.insert(zstd::bulk::Decompressor::new()?),
             };
-            bytes = decompressor.decompress(&bytes, n_bytes as usize)?;
+            read(packed)?;
+            block.bytes.clear();
+            block.bytes.reserve_exact(n_bytes as usize);
+            decompressor.decompress_to_buffer(&packed[..], &mut block.bytes)?;
+        } else {
+            read(&mut block.bytes)?;
         }
         let of_next = self.blocks.get(number as usize + 1).map(|next| next.first);
         let n_records = of_next.unwrap_or(self.n_records - self.n_open) - self.blocks[number as usize].first;
-        Ok(Arc::new(Open::new(bytes, n_records)?))
+        block.find_records(n_records)
     }
 
     fn keep(&self, read: &mut Read, number: u32, block: &Arc<Open>) {
         let n_bytes_max = self.n_cached_bytes / 2;
-        if block.bytes.len() > n_bytes_max / 4 {
+        let n_bytes = block.bytes.capacity();
+        if n_bytes > n_bytes_max / 4 {
             return;
         }
-        if read.n_young_bytes + block.bytes.len() > n_bytes_max {
-            read.old = mem::take(&mut read.young);
+        if read.n_young_bytes + n_bytes > n_bytes_max {
+            mem::swap(&mut read.young, &mut read.old);
+            read.spare.extend(read.young.drain().filter_map(|(_, block)| Arc::into_inner(block)));
             read.n_young_bytes = 0;
         }
-        read.n_young_bytes += block.bytes.len();
+        read.n_young_bytes += n_bytes;
         read.young.insert(number, Arc::clone(block));
     }
 }
 
 impl Place {
     fn record(&self, number: u32) -> Option<&[u8]> {
-        let (first, block) = self.0.as_ref()?;
-        block.record(number.checked_sub(*first)?)
+        self.block.record(number.checked_sub(self.first?)?)
     }
 }
 

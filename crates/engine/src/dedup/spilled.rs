@@ -4,7 +4,8 @@
 //! of a document becomes a word of its key and the document's number. The words are sorted, and the
 //! documents of one bucket stand side by side ([`proposals`]). Then the documents are decided in
 //! their turns, each against the kept ones among those that its buckets propose, by the same rule
-//! as in memory. Turns are the order in which documents were taken, unless they have ranks.
+//! as in memory. A thread reads these ahead ([`scout`]). Turns are the order in which documents
+//! were taken, unless they have ranks.
 //!
 //! Memory: one bit for each document, 8 bytes if they have ranks, some bytes for each block of
 //! records, the sorters' share, and what [`proposals`] says of crowds.
@@ -12,6 +13,7 @@
 mod deciding;
 mod documents;
 mod proposals;
+mod scout;
 mod store;
 mod turns;
 
@@ -53,7 +55,8 @@ pub struct Spilled {
 
 struct State {
     metadata: Option<Metadata>,
-    documents: Documents,
+    /// Shared once all are taken.
+    documents: Arc<Documents>,
     phase: Phase,
     bounded: Bounded,
 }
@@ -88,7 +91,7 @@ impl Spilled {
         let taking = Taking { keys: Keys::new(folder), ids: WordSorter::new(folder, ID_PARTS), ranks };
         let state = State {
             metadata: None,
-            documents: Documents::create(folder, n_bytes_max / 4)?,
+            documents: Arc::new(Documents::create(folder, n_bytes_max / 4)?),
             phase: Phase::Taking(Box::new(taking)),
             bounded: Bounded::default(),
         };
@@ -127,7 +130,9 @@ impl Spilled {
         let State { metadata, documents, phase, .. } = &mut *state;
         let metadata =
             metadata.as_ref().ok_or_else(|| Error::new(ErrorKind::NotFound, "no index is open"))?;
-        let Phase::Taking(taking) = phase else { return Err(out_of_order()) };
+        let (Phase::Taking(taking), Some(documents)) = (phase, Arc::get_mut(documents)) else {
+            return Err(out_of_order());
+        };
         let Taking { keys, ids, ranks } = &mut **taking;
         let mut push = || {
             let number = documents.push(id, features, n_text_bytes)?;
@@ -171,7 +176,7 @@ impl Spilled {
         let propose = || {
             let ids_again = repeated(ids, self.n_bytes_max / 2)?;
             let share = self.n_bytes_max / 2;
-            let order = ranks.map(|ranks| Order::of(ranks, n_documents)).transpose()?;
+            let order = ranks.map(|ranks| Order::of(ranks, n_documents)).transpose()?.map(Arc::new);
             let turns = order.as_ref().map(|order| &*order.turns);
             let proposals = keys.propose(&self.folder, n_documents, turns, share, progress)?;
             io::Result::Ok((ids_again, order, proposals))

@@ -3,6 +3,7 @@
 use std::io;
 
 /// A block in memory, with the places of its records.
+#[derive(Default)]
 pub(super) struct Open {
     pub(super) bytes: Vec<u8>,
     /// The end of each record; it starts four bytes after the end of the one before.
@@ -32,14 +33,16 @@ fn first(bytes: &[u8]) -> io::Result<(&[u8], &[u8])> {
 }
 
 impl Open {
-    /// Finds the records of a block, of which there should be `n_records`.
-    pub(super) fn new(bytes: Vec<u8>, n_records: u32) -> io::Result<Self> {
-        let (mut ends, mut rest) = (Vec::with_capacity(n_records as usize), &bytes[..]);
+    /// Finds the records in `bytes`, of which there should be `n_records`.
+    pub(super) fn find_records(&mut self, n_records: u32) -> io::Result<()> {
+        self.ends.clear();
+        self.ends.reserve_exact(n_records as usize);
+        let mut rest = &self.bytes[..];
         while !rest.is_empty() {
             (_, rest) = first(rest)?;
-            ends.push((bytes.len() - rest.len()) as u32);
+            self.ends.push((self.bytes.len() - rest.len()) as u32);
         }
-        Ok(Self { bytes, ends })
+        Ok(())
     }
 
     pub(super) fn record(&self, n: u32) -> Option<&[u8]> {

@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use index::backend::search::{self, Bounded};
-use index::{DocumentId, Features, Index, Match, Result, Rule, Sketch, SketchKind, Text};
+use index::{DocumentId, Features, Index, Match, Result, Rule, Sketch, Text};
 
 use super::documents::{Documents, Reading};
 use super::proposals::Proposals;
+use super::scout::Ground;
 use super::turns::Order;
 use super::{Phase, Spilled, State, Taken, out_of_order};
 use crate::dedup::{Candidate, Kept, Verdict, hash};
@@ -15,7 +17,7 @@ use crate::dedup::{Candidate, Kept, Verdict, hash};
 /// The state of the decisions.
 pub(super) struct Deciding {
     pub(super) proposals: Proposals,
-    pub(super) order: Option<Order>,
+    pub(super) order: Option<Arc<Order>>,
     /// The place of the decisions, and that of the calls by number.
     pub(super) readings: [Reading; 2],
     /// The document that goes to the index, since its id comes again.
@@ -30,7 +32,6 @@ pub(super) struct Deciding {
 #[derive(Clone, Copy)]
 pub(super) struct Inserting<'a> {
     pub(super) rule: &'a Rule,
-    pub(super) kind: &'a SketchKind,
     pub(super) documents: &'a Documents,
     pub(super) bounded: &'a Bounded,
 }
@@ -48,7 +49,7 @@ pub struct Decided {
 enum Looked {
     /// Another document than expected.
     Other,
-    /// No kept document shares a bucket with it, and its id comes once. It stays.
+    /// No kept document promises to be near it, and its id comes once. It stays.
     Alone {
         has_features: bool,
     },
@@ -95,7 +96,14 @@ impl Spilled {
         let Deciding { proposals, order, readings: [reading, _], ids_again, .. } = &mut **deciding;
         let number = order.as_ref().map_or(Some(turn), |order| order.numbers.get(turn as usize).copied());
         let Some(number) = number.filter(|&number| number < documents.len()) else { return Ok(None) };
-        proposals.open(turn, documents).map_err(|error| self.failed(error))?;
+        let opened = proposals.open(turn, |kept| Ground {
+            documents: Arc::clone(documents),
+            order: order.clone(),
+            kept,
+            rule: *rule,
+            kind: metadata.kind.clone(),
+        });
+        opened.map_err(|error| self.failed(error))?;
         let is_alone = proposals.has_none();
         let mut reading = order.is_none().then_some(reading);
         let looked = documents.record(reading.as_deref_mut(), number, |record| {
@@ -126,7 +134,7 @@ impl Spilled {
         let verdict = match taken {
             Taken { features: Some(features), .. } if !comes_again => {
                 let sketch = metadata.kind.sketch(features);
-                let inserting = Inserting { rule, kind: &metadata.kind, documents, bounded };
+                let inserting = Inserting { rule, documents, bounded };
                 let nearest = deciding.insert_if_new(number, &sketch, inserting)?;
                 let duplicate = |found| Verdict::duplicate(sketch.features(), found, true);
                 Some(nearest.map_or(Verdict::Kept, duplicate))
@@ -193,11 +201,10 @@ impl Deciding {
         &mut self,
         number: u32,
         sketch: &Sketch,
-        Inserting { rule, kind, documents, bounded }: Inserting<'_>,
+        Inserting { rule, documents, bounded }: Inserting<'_>,
     ) -> Result<Option<Match>> {
-        let mut read = Vec::new();
-        let proposed = self.proposals.of_open(sketch, rule, kind, documents, &mut read)?;
-        let order = self.order.as_ref();
+        let (proposed, read) = self.proposals.of_open(sketch, rule);
+        let order = self.order.as_deref();
         // An index in memory numbers its documents by their turns, and prefers the first of equals.
         let turn_of = |number| order.map_or(number, |order| order.turns[number as usize]);
         let proposed = proposed.into_iter().map(|(number, promise)| (turn_of(number).into(), promise));

@@ -143,6 +143,11 @@ impl Documents {
         self.features.get_in_order(&mut reading.features, number, take)?.flatten().ok_or_else(damaged)
     }
 
+    /// The features of a number without the text. Numbers ascend where `reading` is given.
+    pub(super) fn features_of(&self, reading: Option<&mut Reading>, number: u32) -> io::Result<Features> {
+        self.record(reading, number, |record| record.features())
+    }
+
     /// Has the documents of some numbers read side by side before they are asked for, and the texts
     /// of some. Numbers ascend.
     pub(super) fn foresee(&self, numbers: &[u32], of_texts: &[u32]) {
@@ -179,7 +184,7 @@ impl search::Documents for Documents {
     }
 
     fn features(&self, of: u64) -> Result<Cow<'_, Features>> {
-        self.read(number(of)?, |record| record.features()).map(Cow::Owned).map_err(failed)
+        self.features_of(None, number(of)?).map(Cow::Owned).map_err(failed)
     }
 
     fn text(&self, of: u64) -> Result<Option<Text>> {

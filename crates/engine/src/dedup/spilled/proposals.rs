@@ -5,16 +5,17 @@
 //! crowd, and the crowd's kept documents, with the 64 bits of their facets, are in memory. So the
 //! pairs of a crowd are never written, and a crowd takes 16 bytes for each kept document.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::io;
+use std::mem;
 use std::path::Path;
+use std::sync::Arc;
 
-use index::backend::search::Documents as _;
-use index::{Family, Features, Promise, Result, Rule, Sketch, SketchKind};
+use index::{Family, Features, Promise, Rule, Sketch, SketchKind};
 use runs::{SortedWords, WordSorter};
 use simhash::{BucketKey, Facet, Fingerprint};
 
-use super::documents::Documents;
+use super::scout::{Ground, KeptSoFar, Met, Scout};
 
 /// The largest bucket that becomes pairs.
 const PAIRED_MAX: usize = 32;
@@ -24,9 +25,6 @@ const PARTS_A_FLAG: usize = 4;
 
 /// The parts of the pairs.
 const PAIR_PARTS: u64 = 64;
-
-/// The pairs whose earlier documents are read side by side.
-const AHEAD: usize = 4 << 10;
 
 /// An odd number: the product with it is another order of all segments, in which each part gets
 /// its share although some segments are more frequent.
@@ -43,26 +41,35 @@ pub(super) struct Keys {
 
 /// The proposals for each document.
 pub(super) struct Proposals {
-    /// The turn of a later document in the upper half of a word, an earlier document in the lower
-    /// half.
-    pairs: SortedWords,
+    pairs: Pairs,
     /// The turn of a document in the upper half of a word, its crowd in the lower half.
     members: SortedWords,
     /// The flag of each crowd.
     crowd_flags: Vec<u8>,
     /// The kept documents of each crowd that has some, with the bits of their facets.
     crowds: HashMap<u32, Vec<(u32, Fingerprint)>>,
-    /// The next pairs, whose earlier documents the system was asked to read.
-    ahead: VecDeque<u64>,
-    /// The kept documents that share a small bucket with the open document.
-    proposed: Vec<u32>,
+    /// The kept documents that share a small bucket with the open document, and promise something.
+    proposed: Vec<Met>,
     /// The crowds of the open document.
     crowds_of_open: Vec<u32>,
     /// The open document's facet in each of its crowds, once its features are known.
     facets_of_open: Vec<(u32, Family, Fingerprint)>,
-    kept: Bits,
+    kept: Arc<KeptSoFar>,
     /// The documents that share a bucket with another one, or have none.
     met: Bits,
+}
+
+/// Documents by their numbers with their promises, and the features of some.
+pub(super) type Proposed = (Vec<(u32, Promise)>, Vec<(u32, Features)>);
+
+/// The pairs of documents of small buckets.
+enum Pairs {
+    /// Sorted: the turn of the later document in the upper half of a word, the earlier document in
+    /// the lower half.
+    Sorted(Box<SortedWords>),
+    Met(Scout),
+    /// The thread could not be started.
+    Lost,
 }
 
 /// A bit for each document.
@@ -82,7 +89,7 @@ impl Bits {
     }
 }
 
-fn halves(word: u64) -> (u32, u32) {
+pub(super) fn halves(word: u64) -> (u32, u32) {
     ((word >> 32) as u32, word as u32)
 }
 
@@ -177,12 +184,12 @@ impl Keys {
             }
         }
         let (pairs, members) = (pairs.finish(n_bytes_max / 2), members.finish(n_bytes_max / 2));
-        let kept = Bits::new(n_documents);
+        let pairs = Pairs::Sorted(Box::new(pairs));
+        let kept = Arc::new(KeptSoFar::new(n_documents));
         let crowds = HashMap::new();
         let (proposed, crowds_of_open, facets_of_open) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Proposals {
             pairs,
-            ahead: VecDeque::new(),
             members,
             crowd_flags,
             crowds,
@@ -196,18 +203,26 @@ impl Keys {
 }
 
 impl Proposals {
-    /// Goes on to the document of a turn. Turns ascend from call to call.
-    pub(super) fn open(&mut self, turn: u32, documents: &Documents) -> io::Result<()> {
+    /// Goes on to the document of a turn. Turns ascend from call to call. The first call makes the
+    /// ground on which a thread looks ahead.
+    pub(super) fn open(
+        &mut self,
+        turn: u32,
+        ground: impl FnOnce(Arc<KeptSoFar>) -> Ground,
+    ) -> io::Result<()> {
+        self.kept.open(turn);
         self.proposed.clear();
-        loop {
-            if self.ahead.len() < AHEAD / 2 && self.pairs.peek()?.is_some() {
-                self.look_ahead(documents)?;
-            }
-            let Some(&pair) = self.ahead.front().filter(|&&pair| halves(pair).0 <= turn) else { break };
-            self.ahead.pop_front();
-            let (later, earlier) = halves(pair);
-            if later == turn && self.kept.get(earlier) && self.proposed.last() != Some(&earlier) {
-                self.proposed.push(earlier);
+        if let Pairs::Sorted(_) = self.pairs
+            && let Pairs::Sorted(pairs) = mem::replace(&mut self.pairs, Pairs::Lost)
+        {
+            self.pairs = Pairs::Met(Scout::start(*pairs, ground(Arc::clone(&self.kept)))?);
+        }
+        let Pairs::Met(scout) = &mut self.pairs else {
+            return Err(io::Error::other("the pairs of this run are lost"));
+        };
+        while let Some(met) = scout.next_until(turn)? {
+            if met.turn == turn && self.kept.is_kept(met.earlier) {
+                self.proposed.push(met);
             }
         }
         self.crowds_of_open.clear();
@@ -222,48 +237,17 @@ impl Proposals {
         Ok(())
     }
 
-    /// Takes the next pairs, and has their earlier documents read.
-    fn look_ahead(&mut self, documents: &Documents) -> io::Result<()> {
-        let (mut earlier, mut often) = (Vec::new(), Vec::new());
-        while self.ahead.len() < AHEAD
-            && let Some(pair) = self.pairs.next_word()?
-        {
-            // Who shares two buckets is most often near, and then the text is read.
-            let list = if self.ahead.back() == Some(&pair) { &mut often } else { &mut earlier };
-            list.push(halves(pair).1);
-            self.ahead.push_back(pair);
-        }
-        for numbers in [&mut earlier, &mut often] {
-            numbers.sort_unstable();
-            numbers.dedup();
-        }
-        documents.foresee(&earlier, &often);
-        Ok(())
-    }
-
-    /// Returns true if the open document has no bucket with a kept one, and is in no crowd.
+    /// Returns true if no kept document of a small bucket promises to be near the open one, and it
+    /// is in no crowd.
     pub(super) fn has_none(&self) -> bool {
         self.proposed.is_empty() && self.crowds_of_open.is_empty()
     }
 
     /// The kept documents before the open one that its facets propose, by the rule, each once with
-    /// its best promise. The features of those that share a small bucket are read into `read`.
-    pub(super) fn of_open(
-        &mut self,
-        sketch: &Sketch,
-        rule: &Rule,
-        kind: &SketchKind,
-        documents: &Documents,
-        read: &mut Vec<(u32, Features)>,
-    ) -> Result<Vec<(u32, Promise)>> {
-        let mut proposed = Vec::new();
-        for &earlier in &self.proposed {
-            let features = documents.features(earlier.into())?.into_owned();
-            if let Some(promise) = promise(sketch, &features, rule, kind) {
-                proposed.push((earlier, promise));
-                read.push((earlier, features));
-            }
-        }
+    /// its best promise, and the features of those that share a small bucket, by ascending numbers.
+    pub(super) fn of_open(&mut self, sketch: &Sketch, rule: &Rule) -> Proposed {
+        let mut proposed: Vec<_> = self.proposed.iter().map(|met| (met.earlier, met.promise)).collect();
+        let read = self.proposed.drain(..).map(|met| (met.earlier, met.features)).collect();
         self.find_facets(sketch);
         for &(crowd, family, fingerprint) in &self.facets_of_open {
             let Some(kept) = self.crowds.get(&crowd) else { continue };
@@ -276,7 +260,7 @@ impl Proposals {
         // Two documents may share several buckets, and a bound counts documents.
         proposed.sort_unstable();
         proposed.dedup_by_key(|(earlier, _)| *earlier);
-        Ok(proposed)
+        (proposed, read)
     }
 
     /// Finds the facet of the open document in each of its crowds.
@@ -291,7 +275,7 @@ impl Proposals {
 
     /// Marks the open document as kept.
     pub(super) fn keep(&mut self, number: u32) {
-        self.kept.set(number);
+        self.kept.keep(number);
         for &(crowd, _, fingerprint) in &self.facets_of_open {
             self.crowds.entry(crowd).or_default().push((number, fingerprint));
         }
@@ -304,7 +288,12 @@ impl Proposals {
 }
 
 /// The promise of a document that shares a bucket with another one, as [`Rule::promise`] finds it.
-fn promise(sketch: &Sketch, of_other: &Features, rule: &Rule, kind: &SketchKind) -> Option<Promise> {
+pub(super) fn promise(
+    sketch: &Sketch,
+    of_other: &Features,
+    rule: &Rule,
+    kind: &SketchKind,
+) -> Option<Promise> {
     let mut common = bits_filed(of_other, kind).filter_map(|(family, bits)| {
         let facet = sketch.facet(family)?;
         Some((family, facet.fingerprint().distance(bits)))

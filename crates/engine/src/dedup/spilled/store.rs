@@ -43,15 +43,13 @@ impl Store for SpilledStore {
 
     fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
         let mut state = self.0.state();
-        let State { metadata, documents: taken, phase, bounded } = &mut *state;
-        let (Some(metadata), Phase::Deciding(deciding)) = (metadata, phase) else {
-            return Err(out_of_order());
-        };
+        let State { documents: taken, phase, bounded, .. } = &mut *state;
+        let Phase::Deciding(deciding) = phase else { return Err(out_of_order()) };
         let Some(Document { id, sketch, .. }) = documents.first() else { return Ok(Vec::new()) };
         let Some(number) = deciding.open.take().filter(|_| documents.len() == 1) else {
             return Err(out_of_order());
         };
-        let inserting = Inserting { rule, kind: &metadata.kind, documents: taken, bounded };
+        let inserting = Inserting { rule, documents: taken, bounded };
         let nearest = deciding.insert_if_new(number, sketch, inserting)?;
         if nearest.is_none() {
             deciding.again.insert(id.clone(), number);

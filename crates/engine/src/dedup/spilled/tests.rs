@@ -142,6 +142,28 @@ fn a_crowd_is_decided_as_in_memory() {
     }
 }
 
+/// The thread that looks ahead waits with more pairs than it may hand over, and ends with the run.
+#[test]
+fn a_run_that_is_given_up_leaves_no_thread() {
+    let folder = tempfile::tempdir().unwrap();
+    let spilled = Spilled::create(folder.path(), 1 << 20, false).unwrap();
+    let options = Options { spilled: Some(Arc::clone(&spilled)), ..Options::default() };
+    let engine = Engine::open("memory:", &options).unwrap();
+    let text = |family: u64| (0..30).map(|k| format!("w{} ", family * 1000 + k * k)).collect::<String>();
+    let texts: Vec<(String, String)> = (0..2_000).map(|n| (n.to_string(), text(n / 20))).collect();
+    let (ids, features) = features(&engine, &texts);
+    for (id, features) in ids.iter().zip(&features) {
+        spilled.take(id, features.as_ref(), 7, 0).unwrap();
+    }
+    spilled.propose(&mut |_| {}).unwrap();
+    let mut kept = Kept::default().with_recipe(engine.index().recipe()).of_spilled(&spilled);
+    let decided = spilled.decide(0, |_, _| true, &mut kept, engine.index()).unwrap();
+    assert_eq!(decided.unwrap().verdict, Some(Verdict::Kept));
+    drop((kept, engine, options));
+    assert_eq!(Arc::strong_count(&spilled), 1, "dropped here, so it ends here");
+    drop(spilled);
+}
+
 /// Where bounds leave candidates out, the first of equally promising ones are judged: the order of
 /// insertion decides, and not that of the input.
 #[test]
