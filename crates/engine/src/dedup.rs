@@ -8,6 +8,8 @@
 mod known_ids;
 pub mod rounds;
 mod spilled;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,7 +17,10 @@ use std::num::NonZeroU64;
 
 use features::shingles::{Grams, TextSketcher};
 use features::{NormalForm, Recipe};
-use index::{DocumentId, Error, Features, Index, MAX_BATCH, Match, Nearness, Source, Text};
+use index::{
+    DocumentId, Error, Features, Index, MAX_BATCH, Match, Metadata, Nearness, Source, StoredDocument, Text,
+    TextKeeping,
+};
 use minhash::Signature;
 use simhash::Fingerprint;
 
@@ -94,25 +99,46 @@ pub struct Candidate<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Memory: the id of each kept document, and hashes of its features and its text.
+/// Memory: the id of each kept document, and hashes of its features and its text; of a run with [an
+/// index of its own](Self::of_own_index) the ids of documents without features.
 #[derive(Clone, Debug, Default)]
 pub struct Kept {
     known_ids: KnownIds,
     /// The form in which texts under one id are compared.
     form: NormalForm,
-    hashes: HashMap<DocumentId, Hashes>,
-    /// Hashes of the ids that come again in this run; `None` where that is not known. Of other ids
-    /// nothing is held.
-    ids_again: Option<HashSet<u64>>,
+    noted: HashMap<DocumentId, Earlier>,
+    held: Held,
 }
 
-/// Hashes of a kept document, which recognize another arrival of the same document.
+/// The kept documents that are noted by their ids.
+#[derive(Clone, Debug, Default)]
+enum Held {
+    /// All of them.
+    #[default]
+    All,
+    /// Those without features: the index has the others, and no documents of other runs.
+    WithoutFeatures,
+    /// Those whose ids come again in this run, by the hashes of the ids. The index has no documents
+    /// of other runs.
+    Again(HashSet<u64>),
+}
+
+/// A kept document, as far as it takes to recognize another arrival of the same document.
 #[derive(Clone, Copy, Debug)]
-struct Hashes {
-    /// `None` if the document had no features.
+struct Earlier {
+    /// A hash; `None` if the document had no features.
     features: Option<NonZeroU64>,
-    /// `None` if the text was not at hand.
-    text: Option<NonZeroU64>,
+    text: EarlierText,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EarlierText {
+    /// The text was not at hand.
+    None,
+    /// A hash of the text.
+    Hashed(NonZeroU64),
+    /// The index has the text, if any.
+    InIndex,
 }
 
 impl Kept {
@@ -132,7 +158,16 @@ impl Kept {
     /// again there, and no others.
     #[must_use]
     pub fn of_spilled(self, spilled: &Spilled) -> Self {
-        Self { ids_again: Some(spilled.ids_again()), ..self }
+        Self { held: Held::Again(spilled.ids_again()), ..self }
+    }
+
+    /// The same set, for a run that alone writes to `index`, which was empty and from which nothing
+    /// expires. Where texts are kept, the index says what was kept under an id.
+    #[must_use]
+    pub fn of_own_index(self, index: &Index) -> Self {
+        let Metadata { texts, retain, .. } = index.metadata();
+        let tells = *texts != TextKeeping::None && retain.is_none();
+        Self { held: if tells { Held::WithoutFeatures } else { self.held }, ..self }
     }
 
     /// The meaning of an id from an earlier run.
@@ -143,12 +178,16 @@ impl Kept {
 
     /// Notes a document kept before, which must be in the index.
     pub fn note(&mut self, id: DocumentId, features: Option<&Features>) {
-        if self.ids_again.as_ref().is_some_and(|again| !again.contains(&hash(&id).get())) {
-            return;
+        let is_noted = match &self.held {
+            Held::All => true,
+            Held::WithoutFeatures => features.is_none(),
+            Held::Again(ids) => ids.contains(&hash(&id).get()),
+        };
+        if is_noted {
+            let text = features.and_then(|features| features.text.as_ref());
+            let text = text.map_or(EarlierText::None, |text| EarlierText::Hashed(hash(&**text)));
+            self.noted.insert(id, Earlier { features: features.map(hash), text });
         }
-        let text = features.and_then(|features| features.text.as_ref());
-        let hashes = Hashes { features: features.map(hash), text: text.map(|text| hash(&**text)) };
-        self.hashes.insert(id, hashes);
     }
 
     /// Decides about documents, each before the later ones, and inserts the kept ones into the
@@ -169,8 +208,9 @@ impl Kept {
         while !rest.is_empty() {
             let (batch, later) = rest.split_at(batch_len(rest.iter().map(|next| next.id), MAX_BATCH));
             let insert_if_new = |new: &[Candidate<'_>]| known_ids.insert_if_new(index, new);
+            let documents = |ids: &[DocumentId]| index.get(ids);
             let texts = |ids: &[DocumentId]| index.texts(ids);
-            verdicts.extend(self.decide_batch(batch.iter().copied(), texts, insert_if_new)?);
+            verdicts.extend(self.decide_batch(batch.iter().copied(), documents, texts, insert_if_new)?);
             rest = later;
         }
         Ok(verdicts)
@@ -179,21 +219,23 @@ impl Kept {
     /// As [`decide`](Self::decide), with the calls of the store made by the caller. `insert_if_new`
     /// works as [`KnownIds`] does: takes the candidates whose ids this run has not kept, inserts
     /// the new ones, and answers for each candidate with features with the document that keeps the
-    /// candidate out. `texts` reads texts of the index, for records that come again with the same
+    /// candidate out. `documents` and `texts` read from the index: the documents kept earlier, where
+    /// the [index tells](Self::of_own_index), and texts for records that come again with the same
     /// features and other bytes. No id may be among the candidates twice ([`batch_len`]): the
     /// decision on the first use settles the meaning of the second.
     ///
     /// # Errors
-    /// The errors of `texts` and `insert_if_new`, and `Internal` if `insert_if_new` answers for
-    /// fewer documents than given.
+    /// The errors of the calls, and `Internal` if one answers for fewer documents than given.
     pub fn decide_batch<'a, E: From<Error>>(
         &mut self,
         candidates: impl Iterator<Item = Candidate<'a>> + Clone,
+        documents: impl FnOnce(&[DocumentId]) -> Result<Vec<Option<StoredDocument>>, E>,
         texts: impl FnOnce(&[DocumentId]) -> Result<Vec<Option<Text>>, E>,
         insert_if_new: impl FnOnce(&[Candidate<'a>]) -> Result<Vec<Option<Match>>, E>,
     ) -> Result<Vec<Option<Verdict>>, E> {
-        let others = self.other_texts(candidates.clone(), texts)?;
-        let is_new = |candidate: &Candidate<'_>| !self.hashes.contains_key(candidate.id);
+        let earlier = self.earlier(candidates.clone(), documents)?;
+        let others = self.other_texts(&earlier, candidates.clone(), texts)?;
+        let is_new = |candidate: &Candidate<'_>| !earlier.contains_key(candidate.id);
         let new: Vec<_> = candidates.clone().filter(is_new).collect();
         let nearest = insert_if_new(&new)?;
         // A document may be dropped for one that comes after it.
@@ -206,7 +248,7 @@ impl Kept {
         let mut nearest = nearest.into_iter();
         let mut verdicts = Vec::new();
         for Candidate { id, features, .. } in candidates {
-            let verdict = match (self.hashes.get(id), features) {
+            let verdict = match (earlier.get(id), features) {
                 (Some(earlier), Some(features))
                     if earlier.features == Some(hash(features)) && !others.contains(id) =>
                 {
@@ -225,8 +267,8 @@ impl Kept {
                 (None, Some(features)) => {
                     let found = nearest.next().ok_or_else(known_ids::too_few)?;
                     Some(found.map_or(Verdict::Kept, |found| {
-                        let in_this_run = self.ids_again.is_some()
-                            || self.hashes.contains_key(&found.id)
+                        let in_this_run = !matches!(self.held, Held::All)
+                            || self.noted.contains_key(&found.id)
                             || is_kept_now(&found);
                         Verdict::duplicate(features, found, in_this_run)
                     }))
@@ -242,22 +284,46 @@ impl Kept {
 }
 
 impl Kept {
+    /// The documents that this run has kept under the ids of the candidates.
+    fn earlier<'a, E: From<Error>>(
+        &self,
+        candidates: impl Iterator<Item = Candidate<'a>> + Clone,
+        documents: impl FnOnce(&[DocumentId]) -> Result<Vec<Option<StoredDocument>>, E>,
+    ) -> Result<HashMap<&'a DocumentId, Earlier>, E> {
+        let noted = candidates.clone().filter_map(|new| Some((new.id, *self.noted.get(new.id)?)));
+        let mut earlier: HashMap<&DocumentId, Earlier> = noted.collect();
+        if matches!(self.held, Held::WithoutFeatures) {
+            let ids: Vec<DocumentId> = candidates.clone().map(|new| new.id.clone()).collect();
+            for (Candidate { id, .. }, stored) in candidates.zip(documents(&ids)?) {
+                let features = stored.map(|stored| hash(stored.document.sketch.features()));
+                let in_index = Earlier { features, text: EarlierText::InIndex };
+                earlier.extend(features.map(|_| (id, in_index)));
+            }
+        }
+        Ok(earlier)
+    }
+
     /// The ids of records that come again with the kept features but with another text: their sets
     /// are equal, as the sets of `a b a` and `a b` are.
     ///
-    /// The kept text is read only if the bytes differ. A text no longer in the index counts as
+    /// The kept text is read only if the bytes may differ. A text no longer in the index counts as
     /// another one.
     fn other_texts<'a, E>(
         &self,
+        earlier: &HashMap<&DocumentId, Earlier>,
         candidates: impl Iterator<Item = Candidate<'a>>,
         texts: impl FnOnce(&[DocumentId]) -> Result<Vec<Option<Text>>, E>,
     ) -> Result<HashSet<DocumentId>, E> {
-        let again: Vec<(&DocumentId, &Text, NonZeroU64)> = candidates
+        let again: Vec<(&DocumentId, &Text, EarlierText)> = candidates
             .filter_map(|Candidate { id, features, .. }| {
-                let (features, earlier) = (features?, self.hashes.get(id)?);
-                let (text, of_earlier) = (features.text.as_ref()?, earlier.text?);
-                let is_open = earlier.features == Some(hash(features)) && of_earlier != hash(&**text);
-                is_open.then_some((id, text, of_earlier))
+                let (features, earlier) = (features?, earlier.get(id)?);
+                let text = features.text.as_ref()?;
+                let is_open = match earlier.text {
+                    EarlierText::None => false,
+                    EarlierText::Hashed(of_earlier) => of_earlier != hash(&**text),
+                    EarlierText::InIndex => true,
+                };
+                (is_open && earlier.features == Some(hash(features))).then_some((id, text, earlier.text))
             })
             .collect();
         if again.is_empty() {
@@ -265,11 +331,17 @@ impl Kept {
         }
         let ids: Vec<DocumentId> = again.iter().map(|(id, ..)| (*id).clone()).collect();
         let mut sketcher = TextSketcher::new(self.form);
-        let mut is_other = |stored: Option<Text>, text: &Text, of_earlier: NonZeroU64| {
-            stored.is_none_or(|stored| {
-                let [kept, again] = [&stored, text].map(|text| grams(&mut sketcher, text));
-                hash(&*stored) != of_earlier || !Grams::are_copies(&kept, &again)
-            })
+        let mut is_other = |stored: Option<Text>, text: &Text, of_earlier: EarlierText| {
+            let Some(stored) = stored else { return of_earlier != EarlierText::InIndex };
+            if *stored == **text {
+                return false;
+            }
+            let is_earlier = match of_earlier {
+                EarlierText::Hashed(of_earlier) => hash(&*stored) == of_earlier,
+                EarlierText::None | EarlierText::InIndex => true,
+            };
+            let [kept, again] = [&stored, text].map(|text| grams(&mut sketcher, text));
+            !is_earlier || !Grams::are_copies(&kept, &again)
         };
         let stored = texts(&ids)?;
         let others = again.into_iter().zip(stored).filter_map(|((id, text, of_earlier), stored)| {
@@ -291,105 +363,4 @@ fn hash(hashed: &(impl Hash + ?Sized)) -> NonZeroU64 {
 pub fn batch_len<'a>(ids: impl IntoIterator<Item = &'a DocumentId>, n_max: usize) -> usize {
     let mut seen = HashSet::new();
     ids.into_iter().take(n_max).take_while(|&id| seen.insert(id)).count()
-}
-
-#[cfg(test)]
-mod tests {
-    use index::{ErrorKind, OpenOptions};
-
-    use super::*;
-
-    #[test]
-    fn an_id_stands_for_the_first_text_that_is_kept_under_it() {
-        let index = crate::open_index("memory:", &OpenOptions::default()).unwrap();
-        let [old, a, b] = ["old", "a", "b"].map(|id| id.parse::<DocumentId>().unwrap());
-        index.insert(&[(old.clone(), Fingerprint(0xff << 40))]).unwrap();
-        let known = [0, 1, 0xff, 0xff << 20, 0xff << 40, 0xfe << 40]
-            .map(|bits| (bits, Features::from(Fingerprint(bits))));
-        let known = HashMap::from(known);
-        let of =
-            |id, bits: Option<u64>| Candidate { id, features: bits.map(|bits| &known[&bits]), source: None };
-        let candidates = [
-            of(&a, Some(0)),
-            of(&b, Some(1)),
-            of(&a, Some(0)),
-            of(&a, Some(0xff)),
-            of(&b, None),
-            of(&b, Some(0xff << 20)),
-            of(&old, Some(0xff << 40)),
-            of(&old, None),
-        ];
-        let verdicts = Kept::default().decide(&index, &candidates).unwrap();
-        let shown = verdicts.iter().map(|verdict| match verdict {
-            None => "another text".to_owned(),
-            Some(Verdict::Kept) => "kept".to_owned(),
-            Some(Verdict::Duplicate { of, .. }) => {
-                format!("{} {} {}", of.nearness.distance, of.id, of.in_this_run)
-            }
-        });
-        let expected =
-            ["kept", "1 a true", "0 a true", "another text", "kept", "another text", "kept", "another text"];
-        assert!(shown.eq(expected));
-        // Decided against the documents of an earlier run.
-        let verdicts = Kept::default().decide(&index, &[of(&b, Some(0xfe << 40))]).unwrap();
-        assert!(
-            matches!(&verdicts[..], [Some(Verdict::Duplicate { of, .. })] if of.id == old && !of.in_this_run)
-        );
-    }
-
-    /// As sets `1000` is `10000`, and `a b a` is `a b`.
-    #[test]
-    fn a_text_of_the_same_sets_is_another_text_under_the_same_id() {
-        // A simhash would tell the texts apart, because it counts how often a word comes.
-        let options = crate::Options { profile: Some(index::Profile::Minhash), ..crate::Options::default() };
-        let engine = crate::Engine::open("memory:", &options).unwrap();
-        let part = "The ferry to the island leaves at noon. ".repeat(2);
-        let first = format!("The fine is 1000. {part}The harbour office closes on Fridays. {part}");
-        for (again, expected) in [
-            (first.clone(), Some(false)),
-            (first.to_uppercase().replace('.', " !"), Some(false)),
-            (first.replace("1000", "10000"), None),
-            (first.clone() + &part, None),
-        ] {
-            let mut kept = Kept::default();
-            let id: DocumentId = "a".parse().unwrap();
-            let texts = [first.as_str(), again.as_str()];
-            let features = engine.features(&texts);
-            let candidates: Vec<Candidate<'_>> = features
-                .iter()
-                .map(|features| Candidate { id: &id, features: features.as_ref(), source: None })
-                .collect();
-            engine.index().remove(std::slice::from_ref(&id)).unwrap();
-            let verdicts = kept.decide(engine.index(), &candidates).unwrap();
-            assert_eq!(verdicts[0], Some(Verdict::Kept));
-            let numbers_differ = verdicts[1].as_ref().map(|verdict| match verdict {
-                Verdict::Duplicate { of, .. } => of.nearness.numbers_differ.unwrap(),
-                Verdict::Kept => unreachable!("{again}"),
-            });
-            assert_eq!(numbers_differ, expected, "{again}");
-        }
-    }
-
-    #[test]
-    fn a_batch_ends_before_an_id_that_comes_again() {
-        let ids = ["a", "b", "a", "c"].map(|id| id.parse::<DocumentId>().unwrap());
-        for (n_max, expected) in [(0, 0), (1, 1), (2, 2), (3, 2), (9, 2)] {
-            assert_eq!(batch_len(&ids, n_max), expected);
-        }
-        assert_eq!(batch_len(&ids[1..], 9), 3);
-        assert_eq!(batch_len(&[], 9), 0);
-    }
-
-    #[test]
-    fn answers_that_are_missing_are_an_error() {
-        let a: DocumentId = "a".parse().unwrap();
-        let features = Features::from(Fingerprint(0));
-        let candidate = Candidate { id: &a, features: Some(&features), source: None };
-        let decided = Kept::default().decide_batch(
-            [candidate].into_iter(),
-            |_| Ok(Vec::new()),
-            |_| Ok::<_, Error>(Vec::new()),
-        );
-        assert_eq!(decided.unwrap_err().kind(), ErrorKind::Internal);
-    }
 }

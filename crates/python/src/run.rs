@@ -179,6 +179,7 @@ impl Run {
         let engine = open(py, store, &options)?.containing(contained).map_err(|error| of_store(&error))?;
         let engine = if is_in_memory { engine.with_reduced_texts() } else { engine };
         let kept = Kept::new(known_ids).with_recipe(engine.index().recipe());
+        let kept = if is_in_memory { kept.of_own_index(engine.index()) } else { kept };
         let counts_texts = engine.index().rule().counter.is_some();
         let texts =
             (full && counts_texts).then(|| RunTexts::create(&folder, RunTexts::CACHE_BYTES)).transpose()?;

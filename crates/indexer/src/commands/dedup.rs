@@ -147,6 +147,9 @@ fn attempt(
         job.hold_to(index)?;
     }
     let mut kept = Kept::new(options.flags.known_ids).with_recipe(index.recipe());
+    if is_in_memory {
+        kept = kept.of_own_index(index);
+    }
     let open_logs = |journal: &Journal| match rank_by {
         _ if is_spilled => Ok(Logs::none()),
         Some(_) => Logs::of_calls(journal, is_in_memory),

@@ -50,9 +50,10 @@ impl Rule {
             source: source.as_ref(),
         });
         let known_ids = kept.known_ids();
+        let stored = |ids: &[DocumentId]| index.get(ids).context("failed to read the index");
         let texts = |ids: &[DocumentId]| index.texts(ids).context("failed to read the index");
         let insert = |new: &[Candidate<'a>]| insert_if_new(index, *dry_run, logs, known_ids, new);
-        let verdicts = kept.decide_batch(candidates, texts, insert)?;
+        let verdicts = kept.decide_batch(candidates, stored, texts, insert)?;
         if let Some(Logs { kept: Some(log), .. }) = logs {
             let newly_kept: Vec<_> = documents
                 .zip(&verdicts)

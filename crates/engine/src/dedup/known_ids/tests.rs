@@ -222,7 +222,8 @@ fn decided_among_others(
         known_ids.carry_out(&index, new, foreseen, |_, again| foresee(again))
     };
     let mut kept = Kept::new(known_ids);
-    let verdicts = kept.decide_batch(candidates.iter().copied(), |_| Ok(Vec::new()), insert_if_new).unwrap();
+    let (stored, texts) = (|_: &[DocumentId]| Ok(Vec::new()), |_: &[DocumentId]| Ok(Vec::new()));
+    let verdicts = kept.decide_batch(candidates.iter().copied(), stored, texts, insert_if_new).unwrap();
     let shown = verdicts.iter().map(|verdict| match verdict.as_ref().unwrap() {
         Verdict::Kept => "kept".to_owned(),
         Verdict::Duplicate { of, .. } => {
