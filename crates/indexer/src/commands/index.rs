@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use anyhow::Context;
-use index::{DocumentId, Index, Insertion, NewDocument, WriteMark};
+use index::{DocumentId, Index, Insertion, MAX_BATCH, NewDocument, WriteMark};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,8 +21,11 @@ use crate::rejects::Rejects;
 use crate::report::{Counts, Indexed, Report};
 use crate::short_texts;
 
-/// Documents in one call of the store. Large enough to share the cost of durability.
-const STORE_BATCH: usize = 2048;
+/// Bounds of one call of the store: documents, and bytes of their texts. Large enough to share the
+/// cost of durability, which is most of the time where features are given, small enough to bound
+/// the memory.
+const STORE_BATCH: usize = MAX_BATCH;
+const STORE_BATCH_BYTES: usize = 32 << 20;
 
 /// A repeated command finds the written documents and continues.
 const FAILED: &str =
@@ -83,6 +86,7 @@ pub(super) fn run(options: &IndexOptions) -> anyhow::Result<Report> {
         inserts: Vec::new(),
         removals: Vec::new(),
         pending: HashSet::new(),
+        n_bytes: 0,
         counts: saved.counts,
     };
     let wanted = Wanted { is_short: short_texts::matter(index), ..Wanted::default() };
@@ -109,6 +113,8 @@ struct Inserts<'a> {
     removals: Vec<DocumentId>,
     /// The ids of `inserts` and `removals`.
     pending: HashSet<DocumentId>,
+    /// The bytes of the texts of `inserts`.
+    n_bytes: usize,
     counts: Indexed,
 }
 
@@ -151,6 +157,7 @@ impl Inserts<'_> {
         self.inserts.clear();
         self.removals.clear();
         self.pending.clear();
+        self.n_bytes = 0;
         Ok(())
     }
 }
@@ -158,13 +165,17 @@ impl Inserts<'_> {
 impl Sink for Inserts<'_> {
     fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
         // A repeated id must meet its first use.
-        if self.pending.len() >= STORE_BATCH || self.pending.contains(&item.document.id) {
+        let is_full = self.pending.len() >= STORE_BATCH || self.n_bytes >= STORE_BATCH_BYTES;
+        if is_full || self.pending.contains(&item.document.id) {
             self.flush()?;
         }
         let Fingerprinted { id, features, source, .. } = item.document;
         self.pending.insert(id.clone());
         match features {
-            Some(features) => self.inserts.push(NewDocument { id, features, source }),
+            Some(features) => {
+                self.n_bytes += features.text.as_ref().map_or(0, |text| text.len());
+                self.inserts.push(NewDocument { id, features, source });
+            }
             None => {
                 rejects.not_indexed(&item.origin, item.number)?;
                 self.removals.push(id);
