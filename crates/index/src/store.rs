@@ -109,6 +109,10 @@ pub trait Store: Send + Sync {
     /// `NotFound` before [`create`](Self::create), and those of a read.
     fn prepare(&self) -> Result<()>;
 
+    /// Lets the store take up to `n_bytes` of memory beyond what it needs, where searches become
+    /// faster by it. A program gives memory before the first search.
+    fn give_memory(&self, _n_bytes: u64) {}
+
     /// Makes the first search after later openings as fast as after this one: a store that fills
     /// tables in memory writes down an image of them, where a large part of the documents is in
     /// none. A job calls `write_image` at its end. Others may read and write meanwhile. Returns

@@ -99,20 +99,14 @@ const SHARE_MAX: u64 = 1 << 30;
 /// The bytes of memory for a part of the work that can do with less: a third of what is free below
 /// the limits, within bounds.
 pub(crate) fn share() -> usize {
-    (free() / SHARE_OF_FREE).clamp(SHARE_MIN, SHARE_MAX) as usize
+    (MemoryLimits::of_job().n_free_bytes() / SHARE_OF_FREE).clamp(SHARE_MIN, SHARE_MAX) as usize
 }
 
 /// The bytes for recently read texts in a step that takes `n_bytes` itself: a sixth of what is left
 /// below the limits then, since blocks and texts are held side by side.
 pub(crate) fn cache(n_bytes: u64) -> usize {
-    let left = free().saturating_sub(n_bytes) / (2 * SHARE_OF_FREE);
+    let left = MemoryLimits::of_job().n_free_bytes().saturating_sub(n_bytes) / (2 * SHARE_OF_FREE);
     left.min(RunTexts::CACHE_BYTES as u64) as usize
-}
-
-/// The bytes that are free below the limits.
-fn free() -> u64 {
-    let used = MemoryLimits::of_job().nearest();
-    used.map_or(u64::MAX, |used| used.n_bytes_max.saturating_sub(used.n_bytes))
 }
 
 impl fmt::Display for OutOfMemory {

@@ -10,6 +10,7 @@ use engine::{Engine, Extractor, Options};
 use features::{Dictionaries, Recipe};
 use index::{ErrorKind, Index, Metadata, Mode, OpenOptions, Profile, Retention, TextKeeping};
 use minhash::Similarity;
+use program::MemoryLimits;
 use serde::Serialize;
 use simhash::Distance;
 use store_hbase::BulkLoad;
@@ -173,6 +174,7 @@ impl StoreOptions {
         with: impl FnOnce(Options) -> Options,
     ) -> anyhow::Result<Engine> {
         let engine = Engine::open(uri, &with(self.at(mode)))?;
+        engine.index().give_memory(MemoryLimits::of_job().n_spare_bytes());
         if engine.was_made() && !is_quiet {
             let texts = about_texts(engine.index().metadata());
             complain(format_args!("there was no index at {uri}: a new one is made{texts}"));

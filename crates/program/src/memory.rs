@@ -13,6 +13,9 @@ const LEFT_PART: u64 = 16;
 const LEFT_PART_OF_SMALL: u64 = 8;
 const LEFT_BYTES: u64 = 32 << 20;
 
+/// Divisor of the free memory.
+const SPARE_PART: u64 = 8;
+
 /// Least limit of a control group that counts as none: version 1 writes no limit as a large number
 /// of whole pages.
 const UNLIMITED: u64 = 1 << 60;
@@ -83,6 +86,19 @@ impl MemoryLimits {
     #[must_use]
     pub fn least_of_reserved(&self) -> Option<u64> {
         self.0.iter().filter(|limit| limit.field != "RssAnon:").map(|limit| limit.n_bytes).min()
+    }
+
+    /// Returns the bytes that this process may still take; `u64::MAX` without limits.
+    #[must_use]
+    pub fn n_free_bytes(&self) -> u64 {
+        self.nearest().map_or(u64::MAX, |used| used.n_bytes_max.saturating_sub(used.n_bytes))
+    }
+
+    /// Returns the bytes for what makes work faster and is not needed for it: an 8th of what is
+    /// free.
+    #[must_use]
+    pub fn n_spare_bytes(&self) -> u64 {
+        self.n_free_bytes() / SPARE_PART
     }
 
     /// Returns the present memory of this process, with the limit nearest to it; `None` without

@@ -143,6 +143,7 @@ impl Worker {
             }
             error => error.into(),
         })?;
+        engine.index().give_memory(MemoryLimits::of_job().n_spare_bytes());
         // The first query becomes as fast as later ones.
         engine.index().prepare().with_context(|| format!("failed to read index `{uri}`"))?;
         let document_url = config.document_url.clone();

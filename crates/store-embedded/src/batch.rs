@@ -18,7 +18,7 @@ use tables::Tables;
 
 use super::environment::Opened;
 use super::errors::{Failure, explain};
-use super::image::Refused;
+use super::image::Terms;
 use super::limits::Limits;
 use super::ram::{REMOVALS_FLOOR_KEY, Ram};
 use super::record::{self, Removal};
@@ -70,7 +70,7 @@ struct Texts<'a> {
 /// on searching in them, and a failed batch leaves nothing to undo.
 struct Search<'a> {
     committed: &'a Ram,
-    refused: &'a Refused,
+    terms: &'a Terms,
     bounded: &'a Bounded,
     /// The numbers in `committed` that the batch has removed.
     removed: HashSet<u64>,
@@ -85,7 +85,7 @@ impl<'a, 'e> Batch<'a, 'e> {
         opened: &'a Opened,
         txn: &'a mut RwTxn<'e>,
         metadata: &'a Metadata,
-        committed: Option<(&'a Ram, &'a Refused, &'a Bounded)>,
+        committed: Option<(&'a Ram, &'a Terms, &'a Bounded)>,
         texts: &'a Cache,
         clock: &Clock,
     ) -> Result<Self, Failure> {
@@ -105,9 +105,9 @@ impl<'a, 'e> Batch<'a, 'e> {
             }
             None => None,
         };
-        let search = committed.map(|(committed, refused, bounded)| Search {
+        let search = committed.map(|(committed, terms, bounded)| Search {
             committed,
-            refused,
+            terms,
             bounded,
             removed: HashSet::new(),
             inserted: search::new_tables(),
@@ -237,13 +237,13 @@ impl Shelf for Batch<'_, '_> {
     }
 
     fn nearest(&self, sketch: &Sketch, rule: &Rule, except: Option<u64>) -> Result<Option<Match>, Failure> {
-        let Some(Search { committed, refused, removed, inserted, bounded }) = &self.search else {
+        let Some(Search { committed, terms, removed, inserted, bounded }) = &self.search else {
             return Ok(None);
         };
         let counts =
             |number| self.live.contains(number) && Some(number) != except && !removed.contains(&number);
         let records = self.records();
-        let committed = committed.imaged(self.opened, self.txn, self.kind, refused);
+        let committed = committed.imaged(self.opened, self.txn, self.kind, terms);
         Ok(search::nearest(&[&committed, inserted], sketch, rule, &counts, &records, bounded)?)
     }
 

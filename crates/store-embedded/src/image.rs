@@ -8,17 +8,19 @@
 
 mod block;
 mod check;
+mod filter;
 mod header;
 mod imaged;
 mod view;
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use heed::RoTxn;
 use index::Family;
 
 pub(super) use self::block::{FINGERPRINTS, Place, encode, entry_bytes};
 pub(super) use self::check::check;
+pub(super) use self::filter::Filters;
 pub(super) use self::header::{Header, Section, digest};
 pub(super) use self::imaged::Imaged;
 pub(super) use self::view::word_of;
@@ -32,25 +34,47 @@ pub(super) const HEADER_KEY: &str = "image";
 /// The key in `meta` of the last generation that was begun.
 pub(super) const GENERATION_KEY: &str = "image_generation";
 
+/// The memory of filters where nothing else is said: enough for 2 million documents.
+const FILTER_BYTES_MAX: u64 = 64 << 20;
+
 /// The place of a family in [`Family::ALL`].
 pub(super) fn place_of(family: Family) -> u8 {
     let place = Family::ALL.iter().position(|of| *of == family);
     place.and_then(|place| u8::try_from(place).ok()).unwrap_or(u8::MAX)
 }
 
-/// The generation that this process does not use, because a block of it is damaged.
-#[derive(Debug, Default)]
-pub(super) struct Refused(AtomicU32);
+/// The terms on which this process uses images.
+#[derive(Debug)]
+pub(super) struct Terms {
+    /// The generation that is not used, because a block of it is damaged.
+    refused: AtomicU32,
+    filter_bytes_max: AtomicU64,
+}
 
-impl Refused {
-    /// 0 for none.
-    pub(super) fn generation(&self) -> u32 {
-        self.0.load(Ordering::Acquire)
+impl Default for Terms {
+    fn default() -> Self {
+        Self { refused: AtomicU32::new(0), filter_bytes_max: AtomicU64::new(FILTER_BYTES_MAX) }
+    }
+}
+
+impl Terms {
+    /// Lets the filters of an image found later take this much memory.
+    pub(super) fn give_filters(&self, n_bytes: u64) {
+        self.filter_bytes_max.store(n_bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn filter_bytes_max(&self) -> u64 {
+        self.filter_bytes_max.load(Ordering::Relaxed)
+    }
+
+    /// The generation that is not used, 0 for none.
+    pub(super) fn refused(&self) -> u32 {
+        self.refused.load(Ordering::Acquire)
     }
 
     /// Refuses a generation, and says so unless it was refused before.
     pub(super) fn refuse(&self, generation: u32, what: &str) {
-        if self.0.swap(generation, Ordering::AcqRel) != generation {
+        if self.refused.swap(generation, Ordering::AcqRel) != generation {
             warn(what);
         }
     }
@@ -64,13 +88,13 @@ fn warn(what: &str) {
 }
 
 /// The header of the image in a snapshot, if it is fit for use.
-pub(super) fn find(opened: &Opened, txn: &RoTxn<'_>, refused: &Refused) -> Result<Option<Header>, Failure> {
+pub(super) fn find(opened: &Opened, txn: &RoTxn<'_>, terms: &Terms) -> Result<Option<Header>, Failure> {
     match Header::find(opened, txn)? {
         Ok(found) => {
-            Ok(found.filter(|header| header.generation != refused.generation() && opened.image().is_some()))
+            Ok(found.filter(|header| header.generation != terms.refused() && opened.image().is_some()))
         }
         Err(what) => {
-            refused.refuse(u32::MAX, what);
+            terms.refuse(u32::MAX, what);
             Ok(None)
         }
     }

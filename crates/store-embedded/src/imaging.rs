@@ -66,7 +66,7 @@ pub(super) fn write(shared: &Shared) -> Result<bool> {
 /// Compares the documents that an opening would have to file with all, and what is in the image and
 /// gone with what is there.
 fn is_worth(shared: &Shared, opened: &Opened, txn: &RoTxn<'_>) -> Result<bool, Failure> {
-    let header = image::find(opened, txn, &shared.refused)?;
+    let header = image::find(opened, txn, &shared.terms)?;
     let (up_to, n_in_image) = header.map_or((0, 0), |header| (header.up_to, header.n_documents));
     let n_documents = opened.log.len(txn)?;
     let mut n_later: u64 = 0;

@@ -51,6 +51,7 @@ pub use self::store::EmbeddedStore;
 pub use self::uri::EmbeddedUri;
 
 use self::environment::{METADATA_KEY, Opened};
+use self::ram::Ram;
 
 /// The time for which [`Store::ready`] waits for its turn to write: callers want an answer soon.
 const READY_PATIENCE: Duration = Duration::from_secs(3);
@@ -78,6 +79,10 @@ impl Store for EmbeddedStore {
 
     fn prepare(&self) -> Result<()> {
         self.shared.catch_up()
+    }
+
+    fn give_memory(&self, n_bytes: u64) {
+        self.shared.terms.give_filters(n_bytes);
     }
 
     fn write_image(&self) -> Result<bool> {
@@ -210,7 +215,7 @@ impl Store for EmbeddedStore {
             let horizon = self.shared.horizon(opened, &txn, &self.clock)?;
             let live = self.shared.seen.live(opened, &txn, horizon)?;
             let n_stored = opened.log.len(&txn)?;
-            let image = image::find(opened, &txn, &self.shared.refused)?;
+            let image = image::find(opened, &txn, &self.shared.terms)?;
             let last_change = opened.last_change(&txn)?;
             let image = image.map(|image| ImageStatus { up_to: image.up_to, last_change });
             Ok((n_stored - expiry::n_expired(opened, &txn, &live)?, image))
@@ -222,7 +227,7 @@ impl Store for EmbeddedStore {
             n_documents: Some(n_documents),
             n_disk_bytes: Some(directory::data_bytes(self.shared.environment.directory())),
             n_free_bytes,
-            n_table_bytes: ram.as_ref().map(|ram| ram.tables.heap_bytes() as u64),
+            n_table_bytes: ram.as_ref().map(Ram::heap_bytes),
             image,
             n_bounded: Some(self.shared.bounded.get()),
             ..Status::default()

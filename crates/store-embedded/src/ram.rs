@@ -8,7 +8,7 @@ use tables::Tables;
 
 use super::environment::Opened;
 use super::errors::Failure;
-use super::image::{self, Header, Imaged, Refused};
+use super::image::{self, Filters, Header, Imaged, Terms};
 use super::record;
 
 /// The key in `meta` of the number of the newest forgotten removal.
@@ -23,19 +23,19 @@ pub(super) struct Ram {
     /// The tables hold all changes up to this one, and none after it.
     pub(super) applied: u64,
     /// The image of all changes that the tables do not hold, from the first one on.
-    pub(super) image: Option<Header>,
+    pub(super) image: Option<(Header, Filters)>,
 }
 
 impl Ram {
     /// Returns true if the tables are as of the last change in a snapshot, which has their image.
-    pub(super) fn is_of(&self, opened: &Opened, txn: &RoTxn<'_>, refused: &Refused) -> Result<bool, Failure> {
-        Ok(self.applied == opened.last_change(txn)? && self.has_image(opened, txn, refused)?)
+    pub(super) fn is_of(&self, opened: &Opened, txn: &RoTxn<'_>, terms: &Terms) -> Result<bool, Failure> {
+        Ok(self.applied == opened.last_change(txn)? && self.has_image(opened, txn, terms)?)
     }
 
     /// Returns true if the image is there and can be used, or if there is no need of one.
-    fn has_image(&self, opened: &Opened, txn: &RoTxn<'_>, refused: &Refused) -> Result<bool, Failure> {
-        let Some(image) = &self.image else { return Ok(true) };
-        Ok(image.generation != refused.generation() && image.is_in(opened, txn)?)
+    fn has_image(&self, opened: &Opened, txn: &RoTxn<'_>, terms: &Terms) -> Result<bool, Failure> {
+        let Some((image, _)) = &self.image else { return Ok(true) };
+        Ok(image.generation != terms.refused() && image.is_in(opened, txn)?)
     }
 
     /// All documents as of the change `applied`, which must be the last one in the snapshot.
@@ -44,9 +44,15 @@ impl Ram {
         opened: &'a Opened,
         txn: &'a RoTxn<'txn>,
         kind: &'a SketchKind,
-        refused: &'a Refused,
+        terms: &'a Terms,
     ) -> Imaged<'a, 'txn> {
-        Imaged::new(self.image.as_ref(), &*self.tables, opened, txn, kind, refused)
+        Imaged::new(self.image.as_ref(), &*self.tables, opened, txn, kind, terms)
+    }
+
+    /// The bytes of the tables and of the image's filters.
+    pub(super) fn heap_bytes(&self) -> u64 {
+        let of_filters = self.image.as_ref().map_or(0, |(_, filters)| filters.heap_bytes());
+        (self.tables.heap_bytes() + of_filters) as u64
     }
 
     /// Brings the tables up to the snapshot of `txn`, or `n_changes_max` changes nearer to it, and
@@ -61,14 +67,14 @@ impl Ram {
         opened: &Opened,
         txn: &RoTxn<'_>,
         kind: &SketchKind,
-        refused: &Refused,
+        terms: &Terms,
         n_changes_max: u64,
     ) -> Result<u64, Failure> {
         let last = opened.last_change(txn)?;
         let floor = removals_floor(opened, txn)?;
         if let Some(ram) = ram
             && ram.applied >= floor
-            && ram.has_image(opened, txn, refused)?
+            && ram.has_image(opened, txn, terms)?
         {
             ram.apply(opened, txn, kind, last.min(ram.applied.saturating_add(n_changes_max)))?;
             return Ok(ram.applied);
@@ -77,7 +83,7 @@ impl Ram {
         *ram = None;
         let mut tables = search::new_tables();
         let mut decoded = Vec::with_capacity(DECODED_MAX);
-        let image = image::find(opened, txn, refused)?;
+        let image = image::find(opened, txn, terms)?;
         let first = image.as_ref().map_or(0, |image| image.up_to + 1);
         for entry in opened.log.range(txn, &(first..))? {
             let (number, bytes) = entry?;
@@ -89,6 +95,10 @@ impl Ram {
             }
         }
         tables.insert_all(&decoded);
+        let image = image.map(|header| {
+            let filters = Filters::new(&header, terms.filter_bytes_max());
+            (header, filters)
+        });
         *ram = Some(Self { tables, applied: last, image });
         Ok(last)
     }

@@ -13,7 +13,7 @@ use super::batch::{Batch, Records};
 use super::environment::{Environment, METADATA_KEY, Opened};
 use super::errors::Failure;
 use super::expiry::Seen;
-use super::image::{self, Refused};
+use super::image::{self, Terms};
 use super::limits::Limits;
 use super::ram::Ram;
 use super::texts::Cache;
@@ -34,7 +34,7 @@ pub(super) struct Shared {
     pub(super) texts: Cache,
     /// `None` until the first search.
     pub(super) ram: RwLock<Option<Ram>>,
-    pub(super) refused: Refused,
+    pub(super) terms: Terms,
     pub(super) limits: Limits,
 }
 
@@ -108,8 +108,8 @@ impl Shared {
                 let txn = opened.read_txn()?;
                 let kind = &self.metadata(opened, &txn)?.kind;
                 match &*ram {
-                    Some(ram) if ram.is_of(opened, &txn, &self.refused)? => {
-                        work(opened, &txn, &ram.imaged(opened, &txn, kind, &self.refused)).map(Some)
+                    Some(ram) if ram.is_of(opened, &txn, &self.terms)? => {
+                        work(opened, &txn, &ram.imaged(opened, &txn, kind, &self.terms)).map(Some)
                     }
                     _ => Ok(None),
                 }
@@ -124,17 +124,17 @@ impl Shared {
             let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
             let txn = opened.read_txn()?;
             let kind = &self.metadata(opened, &txn)?.kind;
-            Ram::follow(&mut ram, opened, &txn, kind, &self.refused, u64::MAX)?;
-            work(opened, &txn, &built(&ram)?.imaged(opened, &txn, kind, &self.refused))
+            Ram::follow(&mut ram, opened, &txn, kind, &self.terms, u64::MAX)?;
+            work(opened, &txn, &built(&ram)?.imaged(opened, &txn, kind, &self.terms))
         })
     }
 
     /// Does `work`, once more if it meets an image that is damaged: without that image then. The
     /// work has changed nothing where it fails.
     fn without_damage<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
-        let refused = self.refused.generation();
+        let refused = self.terms.refused();
         match work() {
-            Err(_) if self.refused.generation() != refused => work(),
+            Err(_) if self.terms.refused() != refused => work(),
             answer => answer,
         }
     }
@@ -150,7 +150,7 @@ impl Shared {
                 if let Some(ram) = &*ram {
                     let txn = opened.read_txn()?;
                     self.metadata(opened, &txn)?;
-                    if ram.is_of(opened, &txn, &self.refused)? {
+                    if ram.is_of(opened, &txn, &self.terms)? {
                         return Ok((ram.applied, ram.applied));
                     }
                 }
@@ -162,7 +162,7 @@ impl Shared {
                 let txn = opened.read_txn()?;
                 let kind = &self.metadata(opened, &txn)?.kind;
                 let applied =
-                    Ram::follow(&mut ram, opened, &txn, kind, &self.refused, self.limits.follow_step)?;
+                    Ram::follow(&mut ram, opened, &txn, kind, &self.terms, self.limits.follow_step)?;
                 Ok((applied, opened.last_change(&txn)?))
             })?;
             if applied >= *target.get_or_insert(last) {
@@ -176,7 +176,7 @@ impl Shared {
         opened.look_for_image()?;
         let txn = opened.read_txn()?;
         self.metadata(opened, &txn)?;
-        Ok(image::find(opened, &txn, &self.refused)?.is_some())
+        Ok(image::find(opened, &txn, &self.terms)?.is_some())
     }
 
     /// Does `work` on `n_items` in a write transaction, alone among all threads and processes, and
@@ -216,7 +216,7 @@ impl Shared {
             let metadata = self.metadata(opened, &txn)?;
             let ram = if searches {
                 let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
-                Ram::follow(&mut ram, opened, &txn, &metadata.kind, &self.refused, u64::MAX)?;
+                Ram::follow(&mut ram, opened, &txn, &metadata.kind, &self.terms, u64::MAX)?;
                 drop(ram);
                 // Still the last commit, because no other writer can commit before this transaction
                 // ends.
@@ -225,7 +225,7 @@ impl Shared {
                 None
             };
             let committed = match &ram {
-                Some(ram) => Some((built(ram)?, &self.refused, &self.bounded)),
+                Some(ram) => Some((built(ram)?, &self.terms, &self.bounded)),
                 None => None,
             };
             // The batch reads its time here, where no other writer comes in between.

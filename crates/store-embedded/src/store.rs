@@ -12,7 +12,7 @@ use index::{Clock, Mode, Result};
 use super::directory;
 use super::environment::{Environment, Opened};
 use super::expiry::Seen;
-use super::image::Refused;
+use super::image::Terms;
 use super::limits::Limits;
 use super::shared::Shared;
 use super::texts::Cache;
@@ -74,7 +74,7 @@ impl EmbeddedStore {
             bounded: Bounded::default(),
             texts: Cache::default(),
             ram: RwLock::new(None),
-            refused: Refused::default(),
+            terms: Terms::default(),
             limits,
         });
         open.insert(directory, Arc::downgrade(&shared));

@@ -14,6 +14,11 @@ impl Index {
         self.store.prepare()
     }
 
+    /// See [`Store::give_memory`].
+    pub fn give_memory(&self, n_bytes: u64) {
+        self.store.give_memory(n_bytes);
+    }
+
     /// See [`Store::write_image`].
     ///
     /// # Errors

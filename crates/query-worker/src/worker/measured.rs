@@ -43,6 +43,10 @@ impl Store for Measured {
         self.pass("prepare", |store| store.prepare())
     }
 
+    fn give_memory(&self, n_bytes: u64) {
+        self.store.give_memory(n_bytes);
+    }
+
     fn write_image(&self) -> Result<bool> {
         self.pass("write_image", |store| store.write_image())
     }

@@ -70,11 +70,6 @@ impl Header {
         Ok(opened.meta.get(txn, HEADER_KEY)?.is_some_and(|bytes| *bytes == self.encode()))
     }
 
-    /// The section of this number, if the image has one.
-    pub(crate) fn section(&self, number: u8) -> Option<&Section> {
-        self.sections.iter().find(|section| section.number == number)
-    }
-
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
         bytes.extend_from_slice(&self.generation.to_be_bytes());

@@ -9,7 +9,7 @@ use simhash::{Distance, Facet};
 use tables::{Cost, Hit, Tables};
 
 use super::view::{Fault, View};
-use super::{Header, Refused};
+use super::{Filters, Header, Terms};
 use crate::environment::Opened;
 use crate::errors::explain;
 
@@ -17,21 +17,28 @@ use crate::errors::explain;
 pub(crate) struct Imaged<'a, 'txn> {
     image: Option<View<'a, 'txn>>,
     later: &'a dyn Tables,
-    refused: &'a Refused,
+    terms: &'a Terms,
 }
 
 impl<'a, 'txn> Imaged<'a, 'txn> {
     /// The tables `later` alone where there is no image.
     pub(crate) fn new(
-        image: Option<&'a Header>,
+        image: Option<&'a (Header, Filters)>,
         later: &'a dyn Tables,
         opened: &'a Opened,
         txn: &'a RoTxn<'txn>,
         kind: &'a SketchKind,
-        refused: &'a Refused,
+        terms: &'a Terms,
     ) -> Self {
-        let view = |(header, blocks)| View { header, blocks, opened, txn, kind };
-        Self { image: image.zip(opened.image()).map(view), later, refused }
+        let view = |((header, filters), blocks): (&'a (Header, Filters), _)| View {
+            header,
+            filters,
+            blocks,
+            opened,
+            txn,
+            kind,
+        };
+        Self { image: image.zip(opened.image()).map(view), later, terms }
     }
 }
 
@@ -67,7 +74,7 @@ impl Imaged<'_, '_> {
         match fault {
             Fault::Lmdb(error) => explain(error),
             Fault::Damaged => {
-                self.refused.refuse(image.header.generation, "it is damaged");
+                self.terms.refuse(image.header.generation, "it is damaged");
                 Error::corrupt("the image of the search tables is damaged")
             }
         }

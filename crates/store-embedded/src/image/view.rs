@@ -6,6 +6,7 @@ use index::{Family, SketchKind};
 use simhash::{BucketKey, Distance, Facet, Fingerprint};
 
 use super::block::{Block, FINGERPRINTS, Place};
+use super::filter::Filters;
 use super::{Header, place_of};
 use crate::environment::{Blocks, Opened};
 
@@ -27,6 +28,7 @@ impl From<heed::Error> for Fault {
 #[derive(Clone, Copy)]
 pub(super) struct View<'a, 'txn> {
     pub(super) header: &'a Header,
+    pub(super) filters: &'a Filters,
     pub(super) blocks: Blocks,
     pub(super) opened: &'a Opened,
     pub(super) txn: &'a RoTxn<'txn>,
@@ -65,7 +67,7 @@ impl<'a> View<'a, '_> {
     /// Adds the documents in a bucket, by their words in the section of fingerprints. Some may have
     /// no record any more.
     fn add_bucket(&self, key: BucketKey, found: &mut Vec<u64>) -> Result<(), Fault> {
-        if self.header.section(key.flag).is_none() {
+        if !self.filters.may_hold(key, self)? {
             return Ok(());
         }
         let family = self.kind.family(key.flag);
@@ -93,7 +95,7 @@ impl<'a> View<'a, '_> {
     }
 
     /// The block that answers for a word.
-    fn block(&self, section: u8, word: u64) -> Result<Block<'a>, Fault> {
+    pub(super) fn block(&self, section: u8, word: u64) -> Result<Block<'a>, Fault> {
         let place = Place { generation: self.header.generation, section, from: word };
         let found = self.blocks.get_lower_than_or_equal_to(self.txn, &place.encode())?;
         let block = found.and_then(|(key, value)| Block::decode(key, value));

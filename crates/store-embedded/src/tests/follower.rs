@@ -21,7 +21,7 @@ pub(super) fn follow(store: &EmbeddedStore, ram: &mut Option<Ram>, n_changes_max
     let shared = &store.shared;
     let mut followed = |opened: &Opened| {
         let txn = opened.read_txn()?;
-        Ram::follow(ram, opened, &txn, &shared.metadata(opened, &txn)?.kind, &shared.refused, n_changes_max)
+        Ram::follow(ram, opened, &txn, &shared.metadata(opened, &txn)?.kind, &shared.terms, n_changes_max)
     };
     shared.environment.with(&mut followed).unwrap()
 }

@@ -202,9 +202,9 @@ fn following_with_an_image_ends_where_building_does() {
         };
         let imaged = found(&store);
         // Without the image.
-        store.shared.refused.refuse(1, "for a test");
+        store.shared.terms.refuse(1, "for a test");
         assert_eq!(found(&store), imaged, "{n}");
-        store.shared.refused.refuse(0, "for a test");
+        store.shared.terms.refuse(0, "for a test");
         forget(&store);
     }
     follow(&store, &mut follower, 1_000);

@@ -141,7 +141,7 @@ fn a_clock_that_is_refused() {
     check(&store, 5, &[0, 1, 2, 3, 4]);
 }
 
-/// The clock flaps by two months, with documents of each time still there: at last it is refused,
+/// The clock flaps by two months, with documents of each time still there: at last it is terms,
 /// until they are removed.
 #[test]
 fn a_clock_that_flaps() {

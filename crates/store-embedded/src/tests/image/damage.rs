@@ -37,7 +37,7 @@ fn assert_right(store: &EmbeddedStore) {
 /// Forgets what the process knows of a damaged image, as the next process knows nothing of it.
 fn begin_anew(store: &EmbeddedStore) {
     forget(store);
-    store.shared.refused.refuse(0, "for a test");
+    store.shared.terms.refuse(0, "for a test");
 }
 
 #[test]
@@ -61,14 +61,14 @@ fn each_block_damaged_in_turn() {
             });
             begin_anew(&store);
             assert_right(&store);
-            n_refused += usize::from(store.shared.refused.generation() != 0);
+            n_refused += usize::from(store.shared.terms.refused() != 0);
             meddle(&store, |opened, txn| opened.image().unwrap().put(txn, key, value));
         }
     }
     assert!(n_refused > blocks.len(), "{n_refused} times a block was read");
     begin_anew(&store);
     assert_right(&store);
-    assert_eq!(store.shared.refused.generation(), 0);
+    assert_eq!(store.shared.terms.refused(), 0);
 }
 
 /// A search that meets the damage is in the middle of a write.

@@ -42,7 +42,7 @@ fn kill_9_leaves_the_last_image_or_none() {
         assert!(n_there == N * n_done || n_there == N * (n_done + 1), "{n_there} after {n_done}");
         assert_found(&store, &documents(0..n_there));
         assert_not_found(&store, &documents(n_there..n_there + 10));
-        assert_eq!(store.shared.refused.generation(), 0);
+        assert_eq!(store.shared.terms.refused(), 0);
     }
     assert!(n_leftovers > 3, "only {n_leftovers} of 30 were killed while they wrote an image");
     store.write_image().unwrap();
