@@ -11,6 +11,10 @@ use runs::{Packing, Records};
 /// Bytes of recently read blocks.
 const CACHED_BLOCK_BYTES: usize = 4 << 20;
 
+/// The most bytes of texts that stay in memory uncompressed: a corpus of this size is decided
+/// without compression, and of a much larger one this is a small part.
+const WAITING_BYTES_MAX: u64 = 256 << 20;
+
 /// The number of recently read texts that are kept.
 const CACHED_TEXTS_MAX: usize = 64;
 const CACHED_BYTES_MAX: usize = 4 << 20;
@@ -18,7 +22,7 @@ const CACHED_BYTES_MAX: usize = 4 << 20;
 /// Texts by their numbers, in a file without a name, which the system frees when the process ends.
 ///
 /// Memory: 4 bytes a number, the open block, recently read blocks, and as many bytes of recently
-/// read texts, up to 4 MiB.
+/// read texts, up to 4 MiB; of the memory that is [given](TextPlace::give_memory) up to 256 MiB.
 pub struct Spool {
     records: Records,
     /// For each number the number of its record, counted from 1; 0 for no text.
@@ -124,6 +128,10 @@ impl TextPlace for Spool {
         self.find(number).map_err(|error| {
             Error::corrupt("failed to read the texts of this run back from the spool").caused_by(error)
         })
+    }
+
+    fn give_memory(&mut self, n_bytes: u64) {
+        self.records.set_waiting(n_bytes.min(WAITING_BYTES_MAX) as usize);
     }
 
     fn remove(&mut self, number: u64) {

@@ -172,6 +172,13 @@ impl Documents for Contents {
 }
 
 impl Store for MemoryStore {
+    fn give_memory(&self, n_bytes: u64) {
+        // A store that is poisoned says so in the next call.
+        if let Ok(mut contents) = self.contents.write() {
+            contents.texts.give_memory(n_bytes);
+        }
+    }
+
     fn metadata(&self) -> Result<Option<Metadata>> {
         Ok(self.read()?.metadata.clone())
     }

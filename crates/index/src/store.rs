@@ -109,8 +109,8 @@ pub trait Store: Send + Sync {
     /// `NotFound` before [`create`](Self::create), and those of a read.
     fn prepare(&self) -> Result<()>;
 
-    /// Lets the store take up to `n_bytes` of memory beyond what it needs, where searches become
-    /// faster by it. A program gives memory before the first search.
+    /// Lets the store take up to `n_bytes` of memory beyond what it needs, where it becomes faster
+    /// by that. A program gives memory before the first document and the first search.
     fn give_memory(&self, _n_bytes: u64) {}
 
     /// Makes the first search after later openings as fast as after this one: a store that fills

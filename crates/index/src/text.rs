@@ -180,6 +180,9 @@ pub trait TextPlace: Send + Sync {
 
     /// Forgets the text under a number. The space may stay taken.
     fn remove(&mut self, number: u64);
+
+    /// As [`Store::give_memory`](crate::Store::give_memory).
+    fn give_memory(&mut self, _n_bytes: u64) {}
 }
 
 /// Texts in memory, uncompressed.

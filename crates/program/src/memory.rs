@@ -14,7 +14,7 @@ const LEFT_PART_OF_SMALL: u64 = 8;
 const LEFT_BYTES: u64 = 32 << 20;
 
 /// Divisor of the free memory.
-const SPARE_PART: u64 = 8;
+const SPARE_PART: u64 = 16;
 
 /// Least limit of a control group that counts as none: version 1 writes no limit as a large number
 /// of whole pages.
@@ -94,7 +94,7 @@ impl MemoryLimits {
         self.nearest().map_or(u64::MAX, |used| used.n_bytes_max.saturating_sub(used.n_bytes))
     }
 
-    /// Returns the bytes for what makes work faster and is not needed for it: an 8th of what is
+    /// Returns the bytes for what makes work faster and is not needed for it: a 16th of what is
     /// free.
     #[must_use]
     pub fn n_spare_bytes(&self) -> u64 {

@@ -1,10 +1,14 @@
 //! Byte strings by their numbers, in blocks of a file.
 
 mod block;
+mod packer;
+#[cfg(test)]
+mod tests;
+mod writing;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::mem;
 use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
@@ -14,6 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::fs::Advice;
 
 use self::block::{Open, damaged, nth};
+use self::packer::Packer;
 
 /// Bytes of an unpacked block: a read is of a page or two.
 const BLOCK_BYTES: usize = 4 << 10;
@@ -49,16 +54,28 @@ pub enum Packing {
 
 /// Byte strings in a file without a name, numbered from 0 in the order of their arrival.
 ///
+/// A thread compresses the blocks. Up to a bound they stay in memory as they are, so a file that is
+/// smaller than that takes no compression.
+///
 /// Memory: 16 bytes for each block of 4 KiB (packed: 8 or 32 KiB), 4 for each 256 records, the open
-/// block, and the blocks that were read recently.
+/// block, blocks that wait for their compression, and the blocks that were read recently.
 pub struct Records {
     file: File,
-    compressor: Option<zstd::bulk::Compressor<'static>>,
+    packing: Packing,
+    /// `None` until the first block is compressed.
+    packer: Option<Packer>,
     blocks: Vec<Block>,
+    /// The last blocks, which are not in the file yet, each with its level of compression.
+    unwritten: VecDeque<(Arc<Open>, i32)>,
+    /// The number of them, from the first on, that are being compressed.
+    n_packing: usize,
+    /// The bytes of the others, and the most that they may be.
+    n_waiting_bytes: usize,
+    n_waiting_bytes_max: usize,
     /// The block of each [`SIGN_EVERY`]th record: a search among a few blocks, and not among all,
     /// which are more than a processor's cache holds.
     signs: Vec<u32>,
-    /// The bytes of all blocks in the file.
+    /// The bytes of the file.
     n_stored: u64,
     open: Vec<u8>,
     n_open: u32,
@@ -67,9 +84,10 @@ pub struct Records {
     n_cached_bytes: usize,
 }
 
-/// A block in the file.
+/// A block, in the file or on its way there.
 #[derive(Clone, Copy)]
 struct Block {
+    /// 0 until the block is in the file.
     offset: u64,
     /// The number of its first record.
     first: u32,
@@ -111,14 +129,15 @@ impl Records {
     /// # Errors
     /// Where no file can be made there.
     pub fn create(folder: &Path, packing: Packing, n_cached_bytes: usize) -> io::Result<Self> {
-        let compressor = match packing {
-            Packing::Plain => None,
-            Packing::Zstandard => Some(zstd::bulk::Compressor::new(LEVEL)?),
-        };
         Ok(Self {
             file: tempfile::tempfile_in(folder)?,
-            compressor,
+            packing,
+            packer: None,
             blocks: Vec::new(),
+            unwritten: VecDeque::new(),
+            n_packing: 0,
+            n_waiting_bytes: 0,
+            n_waiting_bytes_max: 0,
             signs: Vec::new(),
             n_stored: 0,
             open: Vec::new(),
@@ -133,6 +152,11 @@ impl Records {
     pub fn set_cache(&mut self, n_cached_bytes: usize) {
         self.n_cached_bytes = n_cached_bytes;
         self.read = Mutex::default();
+    }
+
+    /// Lets blocks of `n_bytes` together wait in memory for their compression.
+    pub fn set_waiting(&mut self, n_bytes: usize) {
+        self.n_waiting_bytes_max = n_bytes;
     }
 
     /// The number of records.
@@ -169,10 +193,10 @@ impl Records {
         parts.iter().for_each(|part| self.open.extend_from_slice(part));
         self.n_open += 1;
         let is_short = self.is_short();
-        let n_bytes_max = match self.compressor {
-            None => BLOCK_BYTES,
-            Some(_) if is_short => SHORT_BLOCK_BYTES,
-            Some(_) => LONG_BLOCK_BYTES,
+        let n_bytes_max = match self.packing {
+            Packing::Plain => BLOCK_BYTES,
+            Packing::Zstandard if is_short => SHORT_BLOCK_BYTES,
+            Packing::Zstandard => LONG_BLOCK_BYTES,
         };
         if self.open.len() >= n_bytes_max {
             self.close_block()?;
@@ -182,26 +206,6 @@ impl Records {
 
     fn is_short(&self) -> bool {
         self.open.len() < SHORT_MEAN * self.n_open as usize
-    }
-
-    fn close_block(&mut self) -> io::Result<()> {
-        let is_short = self.is_short();
-        let too_large = |_| io::Error::other("a block of records is above 4 GiB");
-        let (offset, n_bytes) = (self.n_stored, u32::try_from(self.open.len()).map_err(too_large)?);
-        let packed = match &mut self.compressor {
-            None => None,
-            Some(compressor) => {
-                compressor.set_compression_level(if is_short { SHORT_LEVEL } else { LEVEL })?;
-                Some(compressor.compress(&self.open)?)
-            }
-        };
-        let stored = packed.as_deref().unwrap_or(&self.open);
-        self.file.write_all(stored)?;
-        self.n_stored += stored.len() as u64;
-        self.blocks.push(Block { offset, first: self.n_records - self.n_open, n_bytes });
-        self.open.clear();
-        self.n_open = 0;
-        Ok(())
     }
 
     /// Hands a record to `take`; `None` where there is no record of this number.
@@ -236,6 +240,10 @@ impl Records {
             return Ok(None);
         }
         let Some(at) = self.block_of(number) else { return self.get_open(number, take) };
+        if let Some(block) = self.unwritten(at) {
+            let record = block.record(number - self.blocks[at as usize].first);
+            return record.map(|record| Some(take(record))).ok_or_else(damaged);
+        }
         place.first = None;
         self.read_block(at, &mut place.block, &mut place.unpacking)?;
         place.first = Some(self.blocks[at as usize].first);
@@ -247,7 +255,7 @@ impl Records {
     pub fn foresee(&self, numbers: impl IntoIterator<Item = u32>) {
         let (recent, mut last) = (self.recent(), None);
         for at in numbers.into_iter().filter_map(|number| self.block_of(number)) {
-            let is_known = last.replace(at) == Some(at);
+            let is_known = last.replace(at) == Some(at) || self.unwritten(at).is_some();
             if is_known || recent.young.contains_key(&at) || recent.old.contains_key(&at) {
                 continue;
             }
@@ -260,7 +268,8 @@ impl Records {
     /// The offset of a block in the file, and its length there.
     fn place_of(&self, at: u32) -> (u64, u64) {
         let Block { offset, .. } = self.blocks[at as usize];
-        let end = self.blocks.get(at as usize + 1).map_or(self.n_stored, |next| next.offset);
+        let next = Some(at as usize + 1).filter(|&next| next < self.n_written());
+        let end = next.map_or(self.n_stored, |next| self.blocks[next].offset);
         (offset, end - offset)
     }
 
@@ -285,6 +294,9 @@ impl Records {
     }
 
     fn block(&self, number: u32) -> io::Result<Arc<Open>> {
+        if let Some(block) = self.unwritten(number) {
+            return Ok(Arc::clone(block));
+        }
         let mut read = self.recent();
         if let Some(block) = read.young.get(&number) {
             return Ok(Arc::clone(block));
@@ -309,7 +321,7 @@ impl Records {
             bytes.resize(len as usize, 0);
             self.file.read_exact_at(bytes, offset)
         };
-        if self.compressor.is_some() {
+        if self.packing == Packing::Zstandard {
             let Unpacking { decompressor, packed } = unpacking;
             let decompressor = match decompressor {
                 Some(decompressor) => decompressor,
@@ -346,66 +358,5 @@ impl Records {
 impl Place {
     fn record(&self, number: u32) -> Option<&[u8]> {
         self.block.record(number.checked_sub(self.first?)?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn record(n: u32) -> Vec<u8> {
-        match n % 5 {
-            0 => Vec::new(),
-            1 => n.to_be_bytes().to_vec(),
-            2 => vec![n as u8; 40 * n as usize],
-            3 => format!("{n} ferries leave. ").repeat(9).into_bytes(),
-            _ => (0..n).map(|byte| (byte * byte + n) as u8).collect(),
-        }
-    }
-
-    #[test]
-    fn records_come_back_as_they_were_pushed() {
-        for (packing, n_cached_bytes) in
-            [(Packing::Plain, 0), (Packing::Plain, 1 << 20), (Packing::Zstandard, 1 << 20)]
-        {
-            let folder = tempfile::tempdir().unwrap();
-            let mut records = Records::create(folder.path(), packing, n_cached_bytes).unwrap();
-            assert_eq!(folder.path().read_dir().unwrap().count(), 0, "the file has no name");
-            let get =
-                |records: &Records, n| records.get(n, <[u8]>::to_vec).unwrap().map(|got| got == record(n));
-            for n in 0..2_000 {
-                let of_n = record(n);
-                let (head, rest) = of_n.split_at(of_n.len() / 3);
-                assert_eq!(records.push(&[head, rest]).unwrap(), n);
-                assert_eq!(get(&records, n), Some(true), "{n}");
-                assert_eq!(get(&records, n / 2), Some(true), "{n}");
-            }
-            for n in (0..2_000).rev().chain([3, 1_999, 1_000]) {
-                assert_eq!(get(&records, n), Some(true), "{n}");
-            }
-            records.foresee([0, 0, 900, 1_999]);
-            let mut place = Place::default();
-            for n in [0, 0, 1, 7].into_iter().chain(900..2_000).chain([5]) {
-                let record_of_n = records.get_in_order(&mut place, n, <[u8]>::to_vec).unwrap();
-                assert!(record_of_n == Some(record(n)), "{n}");
-            }
-            assert_eq!(records.get_in_order(&mut place, 2_000, <[u8]>::to_vec).unwrap(), None);
-            assert_eq!(get(&records, 2_000), None);
-            assert_eq!(records.len(), 2_000);
-        }
-    }
-
-    #[test]
-    fn texts_take_half_of_their_bytes() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut records = Records::create(folder.path(), Packing::Zstandard, 0).unwrap();
-        let mut n_bytes = 0;
-        for n in 0..400_u64 {
-            let words = (0..150).map(|k| (n * 31 + k * k * 7) % 997);
-            let text: String = words.map(|word| format!("word{word} of the {} ", word % 13)).collect();
-            n_bytes += text.len() as u64;
-            records.push(&[text.as_bytes()]).unwrap();
-        }
-        assert!(records.n_bytes() < n_bytes / 2, "{} of {n_bytes}", records.n_bytes());
     }
 }

@@ -33,6 +33,23 @@ fn first(bytes: &[u8]) -> io::Result<(&[u8], &[u8])> {
 }
 
 impl Open {
+    /// A block whose records are not found yet.
+    pub(super) fn new(mut bytes: Vec<u8>) -> Self {
+        bytes.shrink_to(bytes.len() + bytes.len() / 8);
+        Self { bytes, ends: Vec::new() }
+    }
+
+    /// The memory of a block, without bytes.
+    pub(super) fn into_empty(self) -> Vec<u8> {
+        let mut bytes = self.bytes;
+        bytes.clear();
+        bytes
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.bytes.capacity() + size_of::<u32>() * self.ends.capacity()
+    }
+
     /// Finds the records in `bytes`, of which there should be `n_records`.
     pub(super) fn find_records(&mut self, n_records: u32) -> io::Result<()> {
         self.ends.clear();
