@@ -7,16 +7,17 @@ use std::time::Duration;
 
 use crate::support::{command, run, until_within};
 
-/// Memory in which the documents of the corpora here do not fit.
+/// Memory in which [`MANY`] documents do not fit.
 const SMALL: &str = "64MB";
+const MANY: u64 = 150_000;
 
-/// The same where all documents that share a bucket with another one are in memory at the end.
+/// The same for [`FEWER`], all of which that share a bucket with another one are in memory at the
+/// end.
 const JOINED_SMALL: &str = "96MB";
-
-const N: u64 = 90_000;
+const FEWER: u64 = 90_000;
 
 /// Short documents, which take most memory for their bytes: a fifth are near one before.
-fn short_texts(seed: u64) -> String {
+fn short_texts(n: u64, seed: u64) -> String {
     let word = |n: u64| format!("w{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44);
     let line = |n: u64| {
         let (like, changed) = if n % 5 == 4 { (n * 7919 % n, Some(n % 10)) } else { (n, None) };
@@ -24,7 +25,7 @@ fn short_texts(seed: u64) -> String {
         let text = words.collect::<Vec<_>>().join(" ");
         format!("{{\"id\":\"{n}\",\"text\":\"{text}\"}}\n")
     };
-    (0..N).map(line).collect()
+    (0..n).map(line).collect()
 }
 
 const SAID: &str = "the documents go to files, and the input is read twice";
@@ -66,7 +67,7 @@ fn check(corpus: &str, place: &Path, flags: &[&str]) {
 fn a_run_beyond_its_memory_decides_the_same() {
     let place = tempfile::tempdir().unwrap();
     let corpus = place.path().join("corpus.jsonl");
-    let mut texts = short_texts(3);
+    let mut texts = short_texts(FEWER, 3);
     // Ids that come again, with the same text and with another one, and records that are rejected.
     let again: Vec<String> = texts.lines().step_by(997).map(str::to_owned).collect();
     for (n, line) in again.iter().enumerate() {
@@ -90,7 +91,7 @@ fn a_job_that_is_killed_beyond_its_memory_goes_on() {
     let at = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
     let [corpus, whole, kept, journal, checkpoint] =
         ["corpus.jsonl", "whole.jsonl", "kept.jsonl", "journal", "journal/checkpoint.json"].map(at);
-    fs::write(&corpus, short_texts(5)).unwrap();
+    fs::write(&corpus, short_texts(MANY, 5)).unwrap();
     let args = ["dedup", "-q", "--threads", "1", &corpus, "--output"];
     run("indexer", args.into_iter().chain([&*whole])).expect(0);
     let limits = ["--journal", &journal, "--checkpoint-records", "1000", "--memory-max", SMALL];
@@ -110,7 +111,7 @@ fn a_job_that_is_killed_beyond_its_memory_goes_on() {
 /// Standard input cannot be read twice, so such a run stops in order as before.
 #[test]
 fn what_can_be_read_once_only_stops() {
-    let texts = short_texts(7);
+    let texts = short_texts(MANY, 7);
     let args = ["dedup", "-q", "--memory-max", SMALL, "-", "--output", "-"];
     let output = crate::support::run_with_input("indexer", args, texts.as_bytes()).expect(2);
     assert!(output.stderr.contains("stopped before memory runs out"), "{}", output.stderr);

@@ -219,9 +219,9 @@ impl Kept {
     /// As [`decide`](Self::decide), with the calls of the store made by the caller. `insert_if_new`
     /// works as [`KnownIds`] does: takes the candidates whose ids this run has not kept, inserts
     /// the new ones, and answers for each candidate with features with the document that keeps the
-    /// candidate out. `documents` and `texts` read from the index: the documents kept earlier, where
-    /// the [index tells](Self::of_own_index), and texts for records that come again with the same
-    /// features and other bytes. No id may be among the candidates twice ([`batch_len`]): the
+    /// candidate out. `documents` and `texts` read from the index: documents kept earlier, where it
+    /// [tells](Self::of_own_index), and texts for records that come again with the same features
+    /// and other bytes. No id may be among the candidates twice ([`batch_len`]): the
     /// decision on the first use settles the meaning of the second.
     ///
     /// # Errors
