@@ -152,9 +152,9 @@ impl Filter {
         // The finalizer of MurmurHash3.
         let mut hash = u64::from(segment) + 1;
         hash = hash.wrapping_mul(0xff51_afd7_ed55_8ccd);
-        hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+        hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
         hash ^= hash >> 33;
-        let at = (hash >> 32) * self.0.len() as u64 >> 32;
+        let at = ((hash >> 32) * self.0.len() as u64) >> 32;
         let bits = (0..4).fold(0, |bits, n| bits | 1 << (hash >> (6 * n) & 63));
         (at as usize, bits)
     }
