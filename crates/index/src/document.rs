@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use minhash::Similarity;
 use simhash::{Distance, Fingerprint};
@@ -17,9 +18,9 @@ pub const MAX_ID_BYTES: usize = 4096;
 /// characters.
 ///
 /// Programs print one id a line with tabs between fields, so an id holds neither line breaks nor
-/// tabs. Order is byte order.
+/// tabs. Order is byte order. A clone shares the bytes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DocumentId(Box<str>);
+pub struct DocumentId(Arc<str>);
 
 /// A text that cannot be a document id.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +62,7 @@ impl DocumentId {
     ///
     /// # Errors
     /// See [`InvalidDocumentId`].
-    pub fn new(id: impl Into<String>) -> Result<Self, InvalidDocumentId> {
+    pub fn new(id: impl Into<Arc<str>>) -> Result<Self, InvalidDocumentId> {
         let id = id.into();
         if id.is_empty() {
             return Err(InvalidDocumentId::Empty);
@@ -72,7 +73,7 @@ impl DocumentId {
         if let Some((position, character)) = id.char_indices().find(|(_, character)| character.is_control()) {
             return Err(InvalidDocumentId::Control { character, position });
         }
-        Ok(Self(id.into_boxed_str()))
+        Ok(Self(id))
     }
 
     /// The id as given.

@@ -7,6 +7,7 @@
 mod maker;
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::{Bins, Similarity};
 
@@ -51,7 +52,7 @@ const NUMBERS_LEN: usize = 4;
 /// its signature: see [`FilingScheme::filings`](crate::FilingScheme::filings).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Signature {
-    bytes: Box<[u8]>,
+    bytes: Arc<[u8]>,
 }
 
 /// Bytes that are no signature.
