@@ -94,6 +94,15 @@ impl<'a> Block<'a> {
         Some(half(&entries[found], WORD_BYTES))
     }
 
+    /// The entries of the section of fingerprints, in their order: words, each with its 64 bits.
+    pub(crate) fn fingerprints(&self) -> impl Iterator<Item = (u64, u64)> + use<'a> {
+        let entries = self.body.as_chunks::<{ 2 * WORD_BYTES }>().0;
+        entries.iter().filter_map(|entry| {
+            let (word, bits) = entry.split_first_chunk()?;
+            Some((u64::from_be_bytes(*word), u64::from_be_bytes(*bits.first_chunk()?)))
+        })
+    }
+
     /// All words, in their order.
     pub(crate) fn words(&self) -> impl Iterator<Item = u64> + use<'a> {
         let entries = self.body.chunks_exact(entry_bytes(self.place.section));
