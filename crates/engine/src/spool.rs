@@ -15,6 +15,9 @@ const CACHED_BLOCK_BYTES: usize = 4 << 20;
 /// without compression, and of a much larger one this is a small part.
 const WAITING_BYTES_MAX: u64 = 256 << 20;
 
+/// The same where no memory is given.
+const WAITING_BYTES: usize = 32 << 20;
+
 /// The number of recently read texts that are kept.
 const CACHED_TEXTS_MAX: usize = 64;
 const CACHED_BYTES_MAX: usize = 4 << 20;
@@ -22,7 +25,8 @@ const CACHED_BYTES_MAX: usize = 4 << 20;
 /// Texts by their numbers, in a file without a name, which the system frees when the process ends.
 ///
 /// Memory: 4 bytes a number, the open block, recently read blocks, and as many bytes of recently
-/// read texts, up to 4 MiB; of the memory that is [given](TextPlace::give_memory) up to 256 MiB.
+/// read texts, up to 4 MiB; for texts that are not compressed yet 32 MiB, or of the memory that is
+/// [given](TextPlace::give_memory) up to 256 MiB.
 pub struct Spool {
     records: Records,
     /// For each number the number of its record, counted from 1; 0 for no text.
@@ -38,10 +42,13 @@ impl Spool {
     /// # Errors
     /// Where no file can be made there.
     pub fn create(folder: &Path) -> io::Result<Self> {
-        Self::caching(folder, CACHED_BLOCK_BYTES)
+        let mut spool = Self::caching(folder, CACHED_BLOCK_BYTES)?;
+        spool.records.set_waiting(WAITING_BYTES);
+        Ok(spool)
     }
 
-    /// Makes an empty spool with room for `n_bytes` of recently read blocks.
+    /// Makes an empty spool with room for `n_bytes` of recently read blocks. All texts are
+    /// compressed.
     ///
     /// # Errors
     /// As [`create`](Self::create).
