@@ -44,11 +44,15 @@ impl Packer {
                 }
             }
         };
-        let way = match thread::Builder::new().name("packer".to_owned()).spawn(work) {
-            Ok(_) => Way::Beside { to, from: Mutex::new(from) },
-            Err(_) => Way::Here { compressor: zstd::bulk::Compressor::new(0)?, packed: VecDeque::new() },
-        };
-        Ok(Self { way, n_waiting: 0 })
+        match thread::Builder::new().name("packer".to_owned()).spawn(work) {
+            Ok(_) => Ok(Self { way: Way::Beside { to, from: Mutex::new(from) }, n_waiting: 0 }),
+            Err(_) => Self::without_thread(),
+        }
+    }
+
+    fn without_thread() -> io::Result<Self> {
+        let compressor = zstd::bulk::Compressor::new(0)?;
+        Ok(Self { way: Way::Here { compressor, packed: VecDeque::new() }, n_waiting: 0 })
     }
 
     /// Takes a block to be compressed at this level. The caller takes packed blocks before, so that
@@ -93,4 +97,29 @@ fn pack(compressor: &mut zstd::bulk::Compressor<'static>, (block, level): Job) -
 
 fn gone() -> io::Error {
     io::Error::other("the thread that compresses texts is gone")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_come_back_in_their_order_with_a_thread_and_without() {
+        for mut packer in [Packer::new().unwrap(), Packer::without_thread().unwrap()] {
+            let mut packed = Vec::new();
+            for n in 0..200_u8 {
+                packed.extend(std::iter::from_fn(|| packer.next()));
+                let block = Open::new(vec![n; 3_000]);
+                packer.push(Arc::new(block), if n % 2 == 0 { 1 } else { -3 }).unwrap();
+                assert!(packer.n_waiting <= WAITING_MAX);
+            }
+            while packed.len() < 200 {
+                packed.extend(packer.next());
+            }
+            assert!(packer.next().is_none());
+            for (n, packed) in (0..200_u8).zip(packed) {
+                assert_eq!(zstd::bulk::decompress(&packed.unwrap(), 3_000).unwrap(), [n; 3_000]);
+            }
+        }
+    }
 }
