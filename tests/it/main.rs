@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod backup;
+mod bench;
 mod carry;
 mod clocks;
 mod clusters;

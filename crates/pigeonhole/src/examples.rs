@@ -104,4 +104,13 @@ pub(crate) const EXAMPLES: Examples<'static> = &[
             "pigeonhole restore ./copy embedded:/var/lib/pigeonhole/news",
         ],
     ),
+    (
+        "bench",
+        &[
+            "pigeonhole bench                             on made-up texts, in about a minute",
+            "pigeonhole bench news.jsonl --json > bench.json",
+            "pigeonhole bench news.jsonl --index redis://localhost:6379/bench --seconds 20",
+            "pigeonhole bench --print-texts short --bytes 1GB > short.jsonl",
+        ],
+    ),
 ];

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod backup;
+mod bench;
 mod compare;
 mod eval;
 mod examples;
@@ -40,6 +41,7 @@ Examples:
   pigeonhole scheme t11                                     a table scheme, its proof and its cost
   pigeonhole scheme minhash                                 the bands of n-grams, and what they find
   pigeonhole plan --documents 1e10 --queries-per-second 5000   the HBase that it takes
+  pigeonhole bench                                          how fast all of it is on this machine
 
 Exit status: 0 done, 1 some documents to remove were not there, 2 could not run."
 )]
@@ -163,22 +165,34 @@ enum Command {
     /// index that was backed up, so a worker or a job whose index it replaces is started again, and
     /// both are not to be used side by side.
     Restore(backup::RestoreArgs),
+    /// Measure on this machine what the programs do, and what a store of yours does
+    ///
+    /// On texts of yours or made-up ones: texts to signatures and fingerprints, `dedup` in memory,
+    /// insertion of what is new into an index, its opening, queries, and a million fingerprints.
+    /// All of it by the code that the programs run. Each job is repeated; shown are medians, by the
+    /// clock and in processor seconds.
+    ///
+    /// It writes into no index that is there: it makes one of its own, and removes it in the end.
+    Bench(bench::Args),
     #[command(flatten)]
     Manual(program::manual::Command),
 }
 
 /// Options shown by `-h`; `--help` shows all.
-const COMMON: [&str; 36] = [
+const COMMON: [&str; 42] = [
     "all",
     "apply",
+    "bytes",
     "digest",
     "documents",
     "dry-run",
     "examples",
     "families",
     "fingerprint",
+    "fingerprints",
     "html",
     "ids-from",
+    "index",
     "inserted-from",
     "inserted-until",
     "inserts-per-second",
@@ -190,6 +204,7 @@ const COMMON: [&str; 36] = [
     "min-similarity",
     "output",
     "pairs",
+    "print-texts",
     "profile",
     "queries-per-second",
     "regions",
@@ -197,12 +212,14 @@ const COMMON: [&str; 36] = [
     "sample",
     "scheme",
     "script",
+    "seconds",
     "server-price",
     "source",
     "store",
     "terms",
     "text-field",
     "texts",
+    "threads",
     "unverified",
     "why",
 ];
@@ -239,6 +256,7 @@ pub fn main() -> u8 {
         Command::Repair(args) => upkeep::repair(args, &mut stdout),
         Command::Backup(args) => backup::backup(args, &mut stdout).map(|()| 0),
         Command::Restore(args) => backup::restore(args, &mut stdout),
+        Command::Bench(args) => bench::run(args, &mut stdout),
         Command::Manual(command) => command.run(command_line(), &mut stdout).map(|()| 0).map_err(Into::into),
     });
     let done = done.and_then(|code| match stdout.flush() {
