@@ -20,6 +20,7 @@ mod hbase;
 mod idf;
 mod image;
 mod indexer;
+mod instructions;
 mod kerberos;
 mod known_ids;
 mod licences;

@@ -24,6 +24,8 @@ pub(crate) enum Suite {
     Deploy,
     Hbase,
     Hdfs,
+    /// Instructions of jobs, counted by Valgrind.
+    Instructions,
     Kerberos,
     /// The commands of all pages.
     Pages,
@@ -34,12 +36,13 @@ pub(crate) enum Suite {
 }
 
 impl Suite {
-    pub(crate) const ALL: [(&str, Self); 10] = [
+    pub(crate) const ALL: [(&str, Self); 11] = [
         ("browser", Self::Browser),
         ("contract", Self::Contract),
         ("deploy", Self::Deploy),
         ("hbase", Self::Hbase),
         ("hdfs", Self::Hdfs),
+        ("instructions", Self::Instructions),
         ("kerberos", Self::Kerberos),
         ("pages", Self::Pages),
         ("python", Self::Python),
@@ -116,6 +119,6 @@ fn what_is_asked_for_runs_and_the_rest_is_named() {
     assert_eq!(of(OsStr::new(ALL)).unwrap().len(), Suite::ALL.len());
     let why = of(OsStr::new("hbase,mongo")).unwrap_err();
     assert!(why.contains("\"mongo\"") && why.contains("hdfs"), "{why}");
-    let rest = "left out: browser, contract, deploy, hdfs, kerberos, pages, python, s3; ";
+    let rest = "left out: browser, contract, deploy, hdfs, instructions, kerberos, pages, python, s3; ";
     assert!(left_out(&[Suite::Hbase, Suite::Redis]).starts_with(rest));
 }
