@@ -59,8 +59,8 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.name() == name).context("no kind of texts has this name")
     }
 
-    /// Texts of `n_bytes` in all, or a few more. One in five repeats an earlier one with up to three
-    /// words changed.
+    /// Texts of `n_bytes` in all, or a few more. One in five repeats an earlier one with up to
+    /// three words changed.
     pub(super) fn texts(self, n_bytes: u64) -> Vec<String> {
         let words = self.words();
         let mut draw = Draw { seed: TEXT_SEED ^ self as u64, n: 0 };
@@ -164,8 +164,8 @@ impl Draw {
     }
 }
 
-/// Fingerprints of which one in ten differs in 1 to 3 bits from an earlier one. Returns for each the
-/// number of that earlier one, if any.
+/// Returns fingerprints of which one in ten differs in 1 to 3 bits from an earlier one, and for
+/// each the number of that earlier one, if any.
 pub(super) fn fingerprints(n: usize) -> (Vec<u64>, Vec<Option<usize>>) {
     let mut draw = Draw { seed: TEXT_SEED, n: 0 };
     let (mut all, mut near) = (Vec::with_capacity(n), Vec::with_capacity(n));
