@@ -1,6 +1,6 @@
-//! Instructions of twelve jobs of the programs, counted by Valgrind and held against the counts in
-//! `bench/instructions/counts.toml`. Time on a shared machine says little, and a count the same
-//! everywhere.
+//! Instructions of twelve jobs of the programs, and of their start, counted by Valgrind and held
+//! against the counts in `bench/instructions/counts.toml`. Time on a shared machine says little,
+//! and a count the same everywhere.
 
 mod counts;
 
@@ -14,7 +14,7 @@ use std::process::Command;
 use regex::Regex;
 
 use self::counts::{Count, Counts};
-use crate::support::{Suite, program, root, run, run_command};
+use crate::support::{Suite, limited, program, root, run, run_command, sealed, unsealed};
 
 /// The reason for new counts, which are written then.
 const UPDATE: &str = "PIGEONHOLE_UPDATE_INSTRUCTIONS";
@@ -30,7 +30,11 @@ type Job = (&'static str, Option<&'static str>, &'static [&'static str]);
 const START: &str = "start";
 const START_WITH_WORDS: &str = "start-with-words";
 
-const JOBS: [Job; 12] = [
+/// A job whose documents are in files. When memory ends it depends on Valgrind's own, so the job
+/// goes on from a checkpoint that says so.
+const SPILLED: &str = "dedup-spilled";
+
+const JOBS: [Job; 13] = [
     (START, None, &["indexer", "dedup", "../in/one.jsonl", "--output", "kept.jsonl"]),
     (START_WITH_WORDS, None, &["indexer", "fingerprint", "../in/one.jsonl"]),
     ("dedup-english", Some(START), &["indexer", "dedup", "../in/english.jsonl", "--output", "kept.jsonl"]),
@@ -39,6 +43,23 @@ const JOBS: [Job; 12] = [
         "dedup-short-clusters-pairs",
         Some(START),
         &["indexer", "dedup", "../in/short.jsonl", "--clusters", "clusters.jsonl", "--pairs", "pairs.jsonl"],
+    ),
+    (
+        SPILLED,
+        Some(START),
+        &[
+            "indexer",
+            "dedup",
+            "../in/short.jsonl",
+            "--output",
+            "kept.jsonl",
+            "--temp",
+            ".",
+            "--journal",
+            "journal",
+            "--checkpoint-records",
+            "200",
+        ],
     ),
     (
         "dedup-into-index",
@@ -114,10 +135,26 @@ fn make_inputs(folder: &Path) {
     run("indexer", ["export", "-q", "--store", &store, "--output", &at("export.jsonl")]).expect(0);
 }
 
+/// Begins the job beyond its memory, which a small limit on files ends after some checkpoints, and
+/// has the last one say that the documents are in files.
+fn begin_spilled(place: &Path) {
+    let folder = place.join(SPILLED);
+    fs::create_dir(&folder).unwrap();
+    let (.., words) = JOBS.into_iter().find(|(name, ..)| *name == SPILLED).unwrap();
+    let words = [&words[1..], &["-q", "--threads", "1"]].concat();
+    let ended = run_command(limited("-f 400", "indexer", &words).current_dir(&folder)).expect(2);
+    assert!(ended.stderr.contains("File too large"), "{}", ended.stderr);
+    let path = folder.join("journal/checkpoint.json");
+    let mut checkpoint = unsealed(&path).unwrap();
+    assert!((1..1_000).contains(&checkpoint["n_read"].as_u64().unwrap()), "{checkpoint}");
+    checkpoint["command"]["is_spilled"] = true.into();
+    fs::write(path, sealed(&checkpoint)).unwrap();
+}
+
 /// Runs a job under Valgrind and returns its instructions. `file` takes them function by function.
 fn instructions(place: &Path, name: &str, words: &[&str], file: &Path) -> u64 {
     let folder = place.join(name);
-    fs::create_dir(&folder).unwrap();
+    fs::create_dir_all(&folder).unwrap();
     let mut job = Command::new("valgrind");
     // Other names in the environment are of other lengths.
     job.current_dir(&folder).env_clear().envs([("PATH", "/usr/bin:/bin"), ("HOME", "/")]);
@@ -132,6 +169,7 @@ fn instructions(place: &Path, name: &str, words: &[&str], file: &Path) -> u64 {
         job.args(["--threads", "1"]);
     }
     let done = run_command(&mut job).expect(0);
+    assert_eq!(name == SPILLED, done.stderr.contains("files in . take about"), "{}", done.stderr);
     fs::remove_dir_all(&folder).unwrap();
     let count = Regex::new(r"I +refs: +([0-9,]+)").unwrap();
     let count = count.captures(&done.stderr).unwrap_or_else(|| panic!("no count in {}", done.stderr));
@@ -192,6 +230,7 @@ fn instructions_of_twelve_jobs_are_as_before() {
     let has_avx2 = fs::read_to_string("/proc/cpuinfo").unwrap_or_default().contains(" avx2 ");
     let place = tempfile::tempdir().unwrap();
     make_inputs(&place.path().join("in"));
+    begin_spilled(place.path());
     let (mut wrong, mut all) = (String::new(), Vec::<(&str, u64)>::new());
     for (name, start, words) in JOBS {
         let file = functions(name);
