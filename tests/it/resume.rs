@@ -252,10 +252,8 @@ fn killed_at_random_moments() {
 /// older texts of an id.
 #[test]
 fn killed_with_an_index_that_stays() {
-    const N: usize = 5_000;
     let place = tempfile::tempdir().unwrap();
     // Few words a text make chains: a near b, b near c, a far from c.
-    let mut random = Random(9);
     let chain = |random: &mut Random, n: usize| -> String {
         let mut text: Vec<String> = (0..60).map(|i| format!("word{}", (n / 40 * 7 + i) % 500)).collect();
         for _ in 0..random.below(4) {
@@ -264,30 +262,31 @@ fn killed_with_an_index_that_stays() {
         }
         text.join(" ")
     };
-    let texts: Vec<String> = (0..N).map(|n| chain(&mut random, n)).collect();
-    let lines = |ids: &dyn Fn(usize) -> String| -> String {
-        texts
-            .iter()
-            .enumerate()
-            .map(|(n, text)| format!("{}\n", json!({ "id": ids(n), "text": text })))
-            .collect()
+    let lines = |texts: &[String], id: &dyn Fn(usize) -> usize| -> String {
+        let line = |(n, text)| format!("{}\n", json!({ "id": format!("{:05}", id(n)), "text": text }));
+        texts.iter().enumerate().map(line).collect()
     };
-    let [before, corpus] = ["before.jsonl", "corpus.jsonl"].map(|name| place.path().join(name));
-    fs::write(&corpus, lines(&|n| format!("{:05}", n * 7919 % N))).unwrap();
-    // Some ids are in the index already, for other texts.
-    let older = lines(&|n| format!("{:05}", n * 3));
-    fs::write(&before, older.lines().take(N / 5).map(|line| format!("{line}\n")).collect::<String>())
-        .unwrap();
     let outputs = ["--output", "kept.jsonl", "--duplicates", "dropped.jsonl"];
     let by_length = [&outputs[..], &["--keep", "longest"]].concat();
-    for (what, name, outputs) in
-        [("dedup", "dedup", &outputs[..]), ("dedup", "dedup by length", &by_length), ("index", "index", &[])]
-    {
+    // Several calls of the store between two checkpoints: `dedup` puts at most 2,048 documents into
+    // one, and `index` 10,000.
+    for (what, name, outputs, n_documents) in [
+        ("dedup", "dedup", &outputs[..], 5_000),
+        ("dedup", "dedup by length", &by_length, 5_000),
+        ("index", "index", &[], 25_000),
+    ] {
+        let mut random = Random(9);
+        let texts: Vec<String> = (0..n_documents).map(|n| chain(&mut random, n)).collect();
+        let [before, corpus] =
+            ["before", "corpus"].map(|part| place.path().join(format!("{part} of {name}.jsonl")));
+        fs::write(&corpus, lines(&texts, &|n| n * 7919 % n_documents)).unwrap();
+        // Some ids are in the index already, for other texts.
+        fs::write(&before, lines(&texts[..n_documents / 5], &|n| n * 3)).unwrap();
+        let checkpoint_records = (n_documents - 100).to_string();
         let job = |kind: &str| {
-            // Several calls of the store between two checkpoints: it takes at most 2,048 documents
-            // in one.
             let args = [
-                &[what, "--store", "STORE", "--segmenter", "words", "--checkpoint-records", "4900"],
+                &[what, "--store", "STORE", "--segmenter", "words"][..],
+                &["--checkpoint-records", &checkpoint_records][..],
                 outputs,
             ];
             let name = format!("{kind} {name}");
