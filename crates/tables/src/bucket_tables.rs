@@ -94,10 +94,9 @@ impl BucketTables {
     }
 
     fn remove_sketch(&mut self, sketch: &Facet, hash: u32, entry: u32) {
-        let fingerprint = sketch.fingerprint().0;
-        self.catalog.remove(hash, entry, fingerprint);
+        self.catalog.remove(hash, entry);
         for key in sketch.keys() {
-            self.tables[usize::from(key.flag)].remove(key.segment, entry, fingerprint);
+            self.tables[usize::from(key.flag)].remove(key.segment, entry);
         }
         self.entries.free_entry(entry);
     }

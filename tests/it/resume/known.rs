@@ -46,8 +46,8 @@ fn killed_while_ids_are_compared_and_replaced() {
         [("compare", "first"), ("replace", "first"), ("compare", "longest"), ("replace", "longest")]
     {
         let job = |kind: &str| {
-            // Several calls of the store between two checkpoints: `dedup` puts at most 2,048 documents
-            // into one.
+            // Several calls of the store between two checkpoints: `dedup` puts at most 2,048
+            // documents into one.
             let args = ["dedup", "--store", "STORE", "--segmenter", "words", "--checkpoint-records", "4900"];
             let more = ["--known-ids", known_ids, "--keep", keep];
             let name = format!("{kind} {known_ids} {keep}");

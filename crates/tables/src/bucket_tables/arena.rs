@@ -2,17 +2,8 @@
 
 use super::chunks::Chunks;
 
-/// The elements of an arena.
-pub(super) trait Cell: Copy + Default {
-    /// The unit of the length and start of a block: 32 bits address 2^32 of it.
-    const UNIT: usize;
-
-    /// Writes the number of a block in the place of an item.
-    fn write_link(cells: &mut [Self], block: u32);
-
-    /// Returns the number given to [`write_link`](Self::write_link).
-    fn read_link(cells: &[Self]) -> u32;
-}
+/// The unit of the length and start of a block, in cells of two bytes: 32 bits address 2^32 of it.
+const UNIT: usize = 16;
 
 /// The number of lengths of blocks: 1 to this many units.
 const N_CLASSES: usize = 16;
@@ -23,42 +14,36 @@ const REST_MIN: usize = 2;
 
 /// An arena of blocks. The size of a block is never stored: it follows from the number of cells in
 /// use, which the owner of the block knows.
-#[derive(Clone, Debug)]
-pub(super) struct Arena<T> {
-    cells: Chunks<T>,
+#[derive(Clone, Debug, Default)]
+pub(super) struct Arena {
+    cells: Chunks<u16>,
     /// Freed blocks, by class.
     free: [Vec<u32>; N_CLASSES],
 }
 
-impl<T> Default for Arena<T> {
-    fn default() -> Self {
-        Self { cells: Chunks::default(), free: std::array::from_fn(|_| Vec::new()) }
-    }
-}
-
-impl<T: Cell> Arena<T> {
+impl Arena {
     /// The most cells a block can hold.
-    pub(super) const BLOCK_LEN_MAX: usize = N_CLASSES * T::UNIT;
+    pub(super) const BLOCK_LEN_MAX: usize = N_CLASSES * UNIT;
 
     /// Returns the smallest class whose blocks hold `len` cells, which is not 0.
     fn class_of(len: usize) -> usize {
-        (len - 1) / T::UNIT
+        (len - 1) / UNIT
     }
 
     /// Returns the number of cells in a block of this class.
     fn class_len(class: usize) -> usize {
-        (class + 1) * T::UNIT
+        (class + 1) * UNIT
     }
 
     /// The first `len` cells of a block.
     #[inline]
-    pub(super) fn cells(&self, block: u32, len: usize) -> &[T] {
-        self.cells.slice(block as usize * T::UNIT, len)
+    pub(super) fn cells(&self, block: u32, len: usize) -> &[u16] {
+        self.cells.slice(block as usize * UNIT, len)
     }
 
     /// The first `len` cells of a block.
-    pub(super) fn cells_mut(&mut self, block: u32, len: usize) -> &mut [T] {
-        self.cells.slice_mut(block as usize * T::UNIT, len)
+    pub(super) fn cells_mut(&mut self, block: u32, len: usize) -> &mut [u16] {
+        self.cells.slice_mut(block as usize * UNIT, len)
     }
 
     /// Returns a block with room for `len` cells, 1 to [`BLOCK_LEN_MAX`](Self::BLOCK_LEN_MAX).
@@ -123,7 +108,7 @@ impl<T: Cell> Arena<T> {
     /// Copies the first `n_kept` of the `len` cells of a block to another, and gives the first one
     /// back.
     fn move_to(&mut self, to: u32, block: u32, len: usize, n_kept: usize) -> u32 {
-        self.cells.copy(block as usize * T::UNIT, to as usize * T::UNIT, n_kept);
+        self.cells.copy(block as usize * UNIT, to as usize * UNIT, n_kept);
         self.release(block, len);
         to
     }
@@ -136,7 +121,7 @@ impl<T: Cell> Arena<T> {
     /// Cuts the rest of the last chunk, too little for the block at hand, into free blocks.
     fn fill_chunk(&mut self) {
         // A block lies in one chunk.
-        const { assert!(Chunks::<T>::LEN.is_multiple_of(T::UNIT) && Self::BLOCK_LEN_MAX <= Chunks::<T>::LEN) }
+        const { assert!(Chunks::<u16>::LEN.is_multiple_of(UNIT) && Self::BLOCK_LEN_MAX <= Chunks::<u16>::LEN) }
         let mut left = self.cells.left_in_chunk();
         while left > 0 {
             let class = Self::class_of(left.min(Self::BLOCK_LEN_MAX));
@@ -148,7 +133,7 @@ impl<T: Cell> Arena<T> {
     }
 
     fn block_at(start: usize) -> u32 {
-        u32::try_from(start / T::UNIT).expect("a table has fewer than 2^32 units of blocks")
+        u32::try_from(start / UNIT).expect("a table has fewer than 2^32 units of blocks")
     }
 }
 
@@ -156,44 +141,32 @@ impl<T: Cell> Arena<T> {
 mod tests {
     use super::*;
 
-    impl Cell for u64 {
-        const UNIT: usize = 4;
-
-        fn write_link(cells: &mut [Self], block: u32) {
-            cells[0] = block.into();
-        }
-
-        fn read_link(cells: &[Self]) -> u32 {
-            cells[0] as u32
-        }
-    }
-
-    const BLOCK_LEN_MAX: usize = Arena::<u64>::BLOCK_LEN_MAX;
+    const BLOCK_LEN_MAX: usize = Arena::BLOCK_LEN_MAX;
 
     #[test]
     fn a_class_is_the_smallest_that_holds_its_cells() {
-        assert_eq!(Arena::<u64>::class_of(BLOCK_LEN_MAX), N_CLASSES - 1);
+        assert_eq!(Arena::class_of(BLOCK_LEN_MAX), N_CLASSES - 1);
         for len in 1..=BLOCK_LEN_MAX {
-            let class = Arena::<u64>::class_of(len);
-            assert_eq!(Arena::<u64>::class_len(class), len.next_multiple_of(u64::UNIT));
+            let class = Arena::class_of(len);
+            assert_eq!(Arena::class_len(class), len.next_multiple_of(UNIT));
         }
     }
 
     #[test]
     fn blocks_are_used_again_and_never_overlap() {
-        let mut arena = Arena::<u64>::default();
+        let mut arena = Arena::default();
         let mut held = [0; 2];
         for held in &mut held {
             let lens: Vec<usize> = (0..5000).map(|i| i * 7919 % (BLOCK_LEN_MAX - 3) + 1).collect();
             let mut blocks: Vec<u32> = lens.iter().map(|&len| arena.allocate(len)).collect();
             for (i, (&block, &len)) in blocks.iter().zip(&lens).enumerate() {
-                arena.cells_mut(block, len).fill(i as u64);
+                arena.cells_mut(block, len).fill(i as u16);
             }
             for (block, &len) in blocks.iter_mut().zip(&lens) {
                 *block = arena.grow(*block, len, 3);
             }
             for (i, (&block, &len)) in blocks.iter().zip(&lens).enumerate() {
-                assert!(arena.cells(block, len).iter().all(|&cell| cell == i as u64));
+                assert!(arena.cells(block, len).iter().all(|&cell| cell == i as u16));
                 arena.release(block, len + 3);
             }
             *held = arena.cells.len();

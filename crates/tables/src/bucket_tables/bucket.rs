@@ -1,27 +1,77 @@
 //! One bucket of a directory: a block of the arena, or a chain of them.
 
-use super::arena::{Arena, Cell};
+use super::arena::Arena;
 
-/// An item that can be filed in a bucket.
-pub(super) trait Item: Copy + PartialEq {
-    /// The elements of the arena that an item is written in.
-    type Cell: Cell;
+/// An entry, and the [mixed](super::directory::mix) segment that it is filed under.
+///
+/// In a bucket that goes by fewer than 16 bits of the hash it takes four cells: the high half of
+/// the hash, the low and the high half of the entry, the low half of the hash. In all others, which
+/// are those of a table of 400,000 and more, the last is the low half of the bucket's number, and
+/// is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Filed {
+    pub(super) hash: u32,
+    pub(super) entry: u32,
+}
 
-    /// The average number of items in a bucket above which its directory grows.
-    const LOAD: usize;
+/// A number by its halves, the low one first.
+fn halves(number: u32) -> [u16; 2] {
+    [number as u16, (number >> 16) as u16]
+}
 
+#[inline]
+fn from_halves(low: u16, high: u16) -> u32 {
+    u32::from(high) << 16 | u32::from(low)
+}
+
+impl Filed {
     /// Returns the number of cells of each item in a bucket that goes by `n_bits` of the hash.
-    fn n_cells(n_bits: u32) -> usize;
+    #[inline]
+    pub(super) fn n_cells(n_bits: u32) -> usize {
+        if n_bits < 16 { 4 } else { 3 }
+    }
 
-    /// The hash by which an item is filed; good in its low bits.
-    fn hash(self) -> u32;
-
-    /// Writes items in slots of `n_cells` each. The low bits of their hashes that are the number of
-    /// the bucket may be left out.
-    fn write(items: &[Self], slots: &mut [Self::Cell], n_cells: usize);
+    /// Writes items in slots of `n_cells` each.
+    #[inline]
+    pub(super) fn write(items: &[Self], slots: &mut [u16], n_cells: usize) {
+        let parts = |item: &Self| (halves(item.hash), halves(item.entry));
+        if n_cells == 3 {
+            for (item, slot) in items.iter().zip(slots.as_chunks_mut().0) {
+                let ([_, hash_high], [low, high]) = parts(item);
+                *slot = [hash_high, low, high];
+            }
+        } else {
+            for (item, slot) in items.iter().zip(slots.as_chunks_mut().0) {
+                let ([hash_low, hash_high], [low, high]) = parts(item);
+                *slot = [hash_high, low, high, hash_low];
+            }
+        }
+    }
 
     /// Calls `visit` with the items of slots of `n_cells` each, in the bucket with this number.
-    fn read(slots: &[Self::Cell], n_cells: usize, bucket: u32, visit: &mut impl FnMut(Self));
+    #[inline]
+    pub(super) fn read(slots: &[u16], n_cells: usize, bucket: u32, visit: &mut impl FnMut(Self)) {
+        if n_cells == 3 {
+            for &[hash_high, low, high] in slots.as_chunks().0 {
+                visit(Self { hash: from_halves(bucket as u16, hash_high), entry: from_halves(low, high) });
+            }
+        } else {
+            for &[hash_high, low, high, hash_low] in slots.as_chunks().0 {
+                visit(Self { hash: from_halves(hash_low, hash_high), entry: from_halves(low, high) });
+            }
+        }
+    }
+}
+
+/// Writes the number of a block in the place of an item.
+pub(super) fn write_link(cells: &mut [u16], block: u32) {
+    cells[..2].copy_from_slice(&halves(block));
+}
+
+/// Returns the number given to [`write_link`].
+#[inline]
+pub(super) fn read_link(cells: &[u16]) -> u32 {
+    from_halves(cells[0], cells[1])
 }
 
 /// The most slots a block can hold.
@@ -68,32 +118,32 @@ impl Bucket {
 
     /// Returns the bucket without its first block, whose cells these are.
     #[inline]
-    pub(super) fn rest<C: Cell>(self, cells: &[C]) -> Self {
-        let block = if self.n_links() > 0 { C::read_link(cells) } else { 0 };
+    pub(super) fn rest(self, cells: &[u16]) -> Self {
+        let block = if self.n_links() > 0 { read_link(cells) } else { 0 };
         Self { block, len: self.len - (self.n_slots() - self.n_links()) as u16, ..self }
     }
 }
 
 /// The slots of a bucket, block by block, each as the cells of its items.
-pub(super) struct Blocks<'a, C> {
-    arena: &'a Arena<C>,
+pub(super) struct Blocks<'a> {
+    arena: &'a Arena,
     n_cells: usize,
     rest: Bucket,
 }
 
-impl<'a, C> Blocks<'a, C> {
+impl<'a> Blocks<'a> {
     /// Items have `n_cells` each in this bucket.
     #[inline]
-    pub(super) fn new(arena: &'a Arena<C>, n_cells: usize, bucket: Bucket) -> Self {
+    pub(super) fn new(arena: &'a Arena, n_cells: usize, bucket: Bucket) -> Self {
         Self { arena, n_cells, rest: bucket }
     }
 }
 
-impl<'a, C: Cell> Iterator for Blocks<'a, C> {
-    type Item = &'a [C];
+impl<'a> Iterator for Blocks<'a> {
+    type Item = &'a [u16];
 
     #[inline]
-    fn next(&mut self) -> Option<&'a [C]> {
+    fn next(&mut self) -> Option<&'a [u16]> {
         let bucket = self.rest;
         if bucket.len() == 0 {
             return None;

@@ -1,8 +1,11 @@
 //! Linear hashing: a hash table that grows by one bucket at a time.
 
-use super::arena::{Arena, Cell};
-use super::bucket::{BUCKET_LEN_MAX, Blocks, Bucket, Item, N_SLOTS_MAX};
+use super::arena::Arena;
+use super::bucket::{BUCKET_LEN_MAX, Blocks, Bucket, Filed, N_SLOTS_MAX, read_link, write_link};
 use super::chunks::Chunks;
+
+/// The average number of items in a bucket above which the directory grows.
+const LOAD: usize = 12;
 
 /// Mixes a number: every bit of the result depends on every bit of `x`, and different numbers stay
 /// different (MurmurHash3's `fmix32`).
@@ -21,19 +24,13 @@ pub(super) fn mix(mut x: u32) -> u32 {
 /// of at most [`BUCKET_LEN_MAX`] items. The bits by which a bucket goes are known by its number:
 /// its items may leave them out (Knuth, TAOCP 3, 6.4, exercise 13), and the two buckets of a split
 /// are written anew with one bit less.
-#[derive(Clone, Debug)]
-pub(super) struct Directory<T: Item> {
+#[derive(Clone, Debug, Default)]
+pub(super) struct Directory {
     buckets: Chunks<Bucket>,
-    arena: Arena<T::Cell>,
+    arena: Arena,
     n_items: usize,
     /// The items of a bucket that is being written anew.
-    moving: Vec<T>,
-}
-
-impl<T: Item> Default for Directory<T> {
-    fn default() -> Self {
-        Self { buckets: Chunks::default(), arena: Arena::default(), n_items: 0, moving: Vec::new() }
-    }
+    moving: Vec<Filed>,
 }
 
 /// The error of a bucket with [`BUCKET_LEN_MAX`] items, which takes no more.
@@ -56,11 +53,7 @@ impl Probe {
     }
 }
 
-impl<T: Item> Directory<T> {
-    pub(super) fn n_items(&self) -> usize {
-        self.n_items
-    }
-
+impl Directory {
     /// Looks a bucket up without reading its items. A caller with many hashes should look all up
     /// before it reads the first: the memory system then serves them together.
     #[inline]
@@ -73,10 +66,10 @@ impl<T: Item> Directory<T> {
 
     /// Calls `visit` with the items of a bucket, among them all of the hash looked up.
     #[inline]
-    pub(super) fn read(&self, probe: Probe, mut visit: impl FnMut(T)) {
+    pub(super) fn read(&self, probe: Probe, mut visit: impl FnMut(Filed)) {
         let n_cells = probe.n_cells as usize;
         for slots in Blocks::new(&self.arena, n_cells, probe.bucket) {
-            T::read(slots, n_cells, probe.number, &mut visit);
+            Filed::read(slots, n_cells, probe.number, &mut visit);
         }
     }
 
@@ -90,20 +83,15 @@ impl<T: Item> Directory<T> {
         }
         let n_cells = n_cells as usize;
         let cells = self.arena.cells(bucket.block, bucket.n_slots() * n_cells);
-        T::Cell::read_link(cells) ^ T::Cell::read_link(&cells[cells.len() - n_cells..])
-    }
-
-    /// Calls `visit` with all items.
-    pub(super) fn read_all(&self, mut visit: impl FnMut(T)) {
-        (0..self.buckets.len()).for_each(|index| self.read(self.probe_bucket(index), &mut visit));
+        read_link(cells) ^ read_link(&cells[cells.len() - n_cells..])
     }
 
     /// Adds an item, which must not be there.
-    pub(super) fn insert(&mut self, item: T) -> Result<(), BucketFull> {
+    pub(super) fn insert(&mut self, item: Filed) -> Result<(), BucketFull> {
         if self.buckets.len() == 0 {
             self.buckets.push(Bucket::default());
         }
-        let index = self.index_of(item.hash());
+        let index = self.index_of(item.hash);
         let old = self.buckets[index];
         if old.len() == BUCKET_LEN_MAX {
             return Err(BucketFull);
@@ -114,27 +102,27 @@ impl<T: Item> Directory<T> {
         } else {
             let len = n_slots * n_cells;
             let block = self.arena.grow(old.block, len, n_cells);
-            T::write(&[item], &mut self.arena.cells_mut(block, len + n_cells)[len..], n_cells);
+            Filed::write(&[item], &mut self.arena.cells_mut(block, len + n_cells)[len..], n_cells);
             block
         };
         self.buckets[index] = Bucket { block, len: old.len + 1, ..old };
         self.n_items += 1;
-        if self.n_items > self.buckets.len() * T::LOAD {
+        if self.n_items > self.buckets.len() * LOAD {
             self.split();
         }
         Ok(())
     }
 
     /// Removes an item. Returns false if it is not there.
-    pub(super) fn remove(&mut self, item: T) -> bool {
+    pub(super) fn remove(&mut self, item: Filed) -> bool {
         if self.buckets.len() == 0 {
             return false;
         }
-        let index = self.index_of(item.hash());
+        let index = self.index_of(item.hash);
         let Probe { bucket, n_cells, .. } = self.probe_bucket(index);
         if bucket.len() > N_SLOTS_MAX {
             let n_items = self.n_items;
-            self.retain(item.hash(), |other| *other != item);
+            self.retain(item.hash, |other| *other != item);
             return self.n_items < n_items;
         }
         let (mut slot, mut found) = (0, None);
@@ -155,7 +143,7 @@ impl<T: Item> Directory<T> {
     }
 
     /// Removes the items for which `keep` is false from the bucket of `hash`.
-    pub(super) fn retain(&mut self, hash: u32, keep: impl FnMut(&T) -> bool) {
+    pub(super) fn retain(&mut self, hash: u32, keep: impl FnMut(&Filed) -> bool) {
         if self.buckets.len() == 0 {
             return;
         }
@@ -181,7 +169,7 @@ impl<T: Item> Directory<T> {
         let mut items = self.take(old_index);
         let mut n_stay = 0;
         for i in 0..items.len() {
-            if items[i].hash() & new_bit == 0 {
+            if items[i].hash & new_bit == 0 {
                 items.swap(i, n_stay);
                 n_stay += 1;
             }
@@ -193,7 +181,7 @@ impl<T: Item> Directory<T> {
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        let moving = self.moving.capacity() * size_of::<T>();
+        let moving = self.moving.capacity() * size_of::<Filed>();
         self.buckets.heap_bytes() + self.arena.heap_bytes() + moving
     }
 
@@ -217,7 +205,7 @@ impl<T: Item> Directory<T> {
 
     #[inline]
     fn n_cells(&self, index: usize) -> usize {
-        T::n_cells(self.n_bits(index))
+        Filed::n_cells(self.n_bits(index))
     }
 
     #[inline]
@@ -226,7 +214,7 @@ impl<T: Item> Directory<T> {
     }
 
     /// Empties a bucket. The caller gives the returned vector back to `moving`, for the next one.
-    fn take(&mut self, index: usize) -> Vec<T> {
+    fn take(&mut self, index: usize) -> Vec<Filed> {
         let mut items = std::mem::take(&mut self.moving);
         items.clear();
         let probe = self.probe_bucket(index);
@@ -244,7 +232,7 @@ impl<T: Item> Directory<T> {
     }
 
     /// Fills an empty bucket.
-    fn put(&mut self, index: usize, mut items: &[T]) {
+    fn put(&mut self, index: usize, mut items: &[Filed]) {
         self.n_items += items.len();
         let n_cells = self.n_cells(index);
         let mut bucket = self.buckets[index];
@@ -259,15 +247,15 @@ impl<T: Item> Directory<T> {
     }
 
     /// Returns a new block with these items, to become the first of this bucket.
-    fn chain(&mut self, bucket: Bucket, n_cells: usize, items: &[T]) -> u32 {
+    fn chain(&mut self, bucket: Bucket, n_cells: usize, items: &[Filed]) -> u32 {
         let n_links = usize::from(bucket.len() > 0);
         let len = (n_links + items.len()) * n_cells;
         let block = self.arena.allocate(len);
         let cells = self.arena.cells_mut(block, len);
         if n_links > 0 {
-            T::Cell::write_link(cells, bucket.block);
+            write_link(cells, bucket.block);
         }
-        T::write(items, &mut cells[n_links * n_cells..], n_cells);
+        Filed::write(items, &mut cells[n_links * n_cells..], n_cells);
         block
     }
 }
@@ -278,46 +266,12 @@ mod tests {
 
     use super::*;
 
-    /// A hash, whose low eight bits are left out where the bucket says them.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-    struct Plain(u32);
-
-    impl Plain {
-        fn of(n: u32) -> Self {
-            Self(mix(n))
-        }
+    fn filed(n: u32) -> Filed {
+        Filed { hash: mix(n), entry: n }
     }
 
-    impl Item for Plain {
-        type Cell = u16;
-
-        const LOAD: usize = 8;
-
-        fn n_cells(n_bits: u32) -> usize {
-            if n_bits < 8 { 3 } else { 2 }
-        }
-
-        fn hash(self) -> u32 {
-            self.0
-        }
-
-        fn write(items: &[Self], slots: &mut [u16], n_cells: usize) {
-            for (item, slot) in items.iter().zip(slots.chunks_exact_mut(n_cells)) {
-                let [_, _, middle, low] = item.0.to_be_bytes().map(u16::from);
-                slot.copy_from_slice(&[(item.0 >> 16) as u16, middle, low][..n_cells]);
-            }
-        }
-
-        fn read(slots: &[u16], n_cells: usize, bucket: u32, visit: &mut impl FnMut(Self)) {
-            for slot in slots.chunks_exact(n_cells) {
-                let last = slot.get(2).map_or(bucket as u8, |&last| last as u8);
-                visit(Self(u32::from(slot[0]) << 16 | u32::from(slot[1]) << 8 | u32::from(last)));
-            }
-        }
-    }
-
-    impl Directory<Plain> {
-        fn bucket(&self, n: u32) -> Vec<Plain> {
+    impl Directory {
+        fn bucket(&self, n: u32) -> Vec<Filed> {
             let mut items = Vec::new();
             self.read(self.probe(mix(n)), |item| items.push(item));
             items
@@ -326,22 +280,20 @@ mod tests {
 
     #[test]
     fn every_item_stays_in_the_bucket_of_its_hash() {
-        let mut directory = Directory::<Plain>::default();
+        let mut directory = Directory::default();
         assert!(directory.bucket(7).is_empty());
-        assert!(!directory.remove(Plain::of(7)));
+        assert!(!directory.remove(filed(7)));
         for n in 0..3000 {
-            directory.insert(Plain::of(n)).unwrap();
-            assert_eq!(directory.buckets.len(), (n as usize + 1).div_ceil(Plain::LOAD));
+            directory.insert(filed(n)).unwrap();
+            assert_eq!(directory.buckets.len(), (n as usize + 1).div_ceil(LOAD));
             for m in [0, n / 2, n] {
-                assert!(directory.bucket(m).contains(&Plain::of(m)), "{m} of {n}");
+                assert!(directory.bucket(m).contains(&filed(m)), "{m} of {n}");
             }
         }
-        let mut n_items = 0;
-        directory.read_all(|_| n_items += 1);
-        assert_eq!(n_items, 3000);
+        assert_eq!(directory.n_items, 3000);
         for n in 0..3000 {
-            assert!(directory.remove(Plain::of(n)));
-            assert!(!directory.remove(Plain::of(n)));
+            assert!(directory.remove(filed(n)));
+            assert!(!directory.remove(filed(n)));
         }
         assert_eq!(directory.n_items, 0);
     }
@@ -349,36 +301,36 @@ mod tests {
     /// Every length at which a block is begun or ended, up and down.
     #[test]
     fn a_bucket_of_many_blocks() {
-        let mut directory = Directory::<Plain>::default();
+        let mut directory = Directory::default();
         // The low ten bits of the hash agree: splits do not part these.
         let alike: Vec<u32> =
             (0..4_000_000).filter(|&n| mix(n) & 1023 == 5).take(BUCKET_LEN_MAX + 1).collect();
         let (last, alike) = alike.split_last().unwrap();
         for (i, &n) in alike.iter().enumerate() {
-            directory.insert(Plain::of(n)).unwrap();
+            directory.insert(filed(n)).unwrap();
             assert_eq!(
                 directory.bucket(n).into_iter().collect::<BTreeSet<_>>(),
-                alike[..=i].iter().copied().map(Plain::of).collect()
+                alike[..=i].iter().copied().map(filed).collect()
             );
         }
-        directory.insert(Plain::of(*last)).unwrap_err();
+        directory.insert(filed(*last)).unwrap_err();
         assert_eq!(directory.bucket(*last).len(), BUCKET_LEN_MAX);
         for (i, &n) in alike.iter().enumerate() {
-            assert!(directory.remove(Plain::of(n)));
+            assert!(directory.remove(filed(n)));
             assert_eq!(
                 directory.bucket(n).into_iter().collect::<BTreeSet<_>>(),
-                alike[i + 1..].iter().copied().map(Plain::of).collect()
+                alike[i + 1..].iter().copied().map(filed).collect()
             );
         }
     }
 
     #[test]
     fn a_mark_outlives_splits() {
-        let mut directory = Directory::<Plain>::default();
-        directory.insert(Plain::of(5)).unwrap();
+        let mut directory = Directory::default();
+        directory.insert(filed(5)).unwrap();
         directory.mark(mix(5));
         for n in 6..500 {
-            directory.insert(Plain::of(n)).unwrap();
+            directory.insert(filed(n)).unwrap();
             assert!(directory.probe(mix(5)).is_marked());
         }
     }

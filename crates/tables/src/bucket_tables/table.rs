@@ -2,99 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::arena::Cell;
-use super::bucket::Item;
+use super::bucket::Filed;
 use super::chunks::Chunks;
 use super::crowd::Crowd;
 use super::directory::{BucketFull, Directory, Probe, mix};
 use crate::heap::btree_bytes;
-
-/// An entry, and the [mixed](mix) segment that it is filed under.
-///
-/// In a bucket that goes by fewer than 16 bits of the hash it takes four cells: the high half of
-/// the hash, the low and the high half of the entry, the low half of the hash. In all others, which
-/// are those of a table of 400,000 and more, the last is the low half of the bucket's number, and
-/// is left out.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Filed {
-    hash: u32,
-    entry: u32,
-}
-
-/// A number by its halves, the low one first.
-fn halves(number: u32) -> [u16; 2] {
-    [number as u16, (number >> 16) as u16]
-}
-
-#[inline]
-fn from_halves(low: u16, high: u16) -> u32 {
-    u32::from(high) << 16 | u32::from(low)
-}
-
-impl Cell for u16 {
-    const UNIT: usize = 16;
-
-    fn write_link(cells: &mut [Self], block: u32) {
-        cells[..2].copy_from_slice(&halves(block));
-    }
-
-    #[inline]
-    fn read_link(cells: &[Self]) -> u32 {
-        from_halves(cells[0], cells[1])
-    }
-}
-
-impl Item for Filed {
-    type Cell = u16;
-
-    const LOAD: usize = 12;
-
-    #[inline]
-    fn n_cells(n_bits: u32) -> usize {
-        if n_bits < 16 { 4 } else { 3 }
-    }
-
-    #[inline]
-    fn hash(self) -> u32 {
-        self.hash
-    }
-
-    #[inline]
-    fn write(items: &[Self], slots: &mut [u16], n_cells: usize) {
-        let parts = |item: &Self| (halves(item.hash), halves(item.entry));
-        if n_cells == 3 {
-            for (item, slot) in items.iter().zip(slots.as_chunks_mut().0) {
-                let ([_, hash_high], [low, high]) = parts(item);
-                *slot = [hash_high, low, high];
-            }
-        } else {
-            for (item, slot) in items.iter().zip(slots.as_chunks_mut().0) {
-                let ([hash_low, hash_high], [low, high]) = parts(item);
-                *slot = [hash_high, low, high, hash_low];
-            }
-        }
-    }
-
-    #[inline]
-    fn read(slots: &[u16], n_cells: usize, bucket: u32, visit: &mut impl FnMut(Self)) {
-        if n_cells == 3 {
-            for &[hash_high, low, high] in slots.as_chunks().0 {
-                visit(Self { hash: from_halves(bucket as u16, hash_high), entry: from_halves(low, high) });
-            }
-        } else {
-            for &[hash_high, low, high, hash_low] in slots.as_chunks().0 {
-                visit(Self { hash: from_halves(hash_low, hash_high), entry: from_halves(low, high) });
-            }
-        }
-    }
-}
 
 /// Entries by segment. A bucket holds several segments; if one would hold too many items, its most
 /// frequent segment moves out into a [`Crowd`] and the bucket is marked. Either all of a segment is
 /// in its bucket or all is in its crowd.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
-    filed: Directory<Filed>,
+    filed: Directory,
     /// By hash. Boxed, since the nodes of a B-tree move their values about. No crowd is empty.
     crowds: BTreeMap<u32, Box<Crowd>>,
 }
@@ -167,13 +86,13 @@ impl Table {
         }
     }
 
-    /// Removes an entry from a segment; `fingerprint` is the entry's.
-    pub(super) fn remove(&mut self, segment: u32, entry: u32, fingerprint: u64) -> bool {
+    /// Removes an entry from a segment. Returns false if it is not there.
+    pub(super) fn remove(&mut self, segment: u32, entry: u32) -> bool {
         let hash = mix(segment);
         if self.filed.probe(hash).is_marked()
             && let Some(crowd) = self.crowds.get_mut(&hash)
         {
-            let removed = crowd.remove(entry, fingerprint);
+            let removed = crowd.remove(entry);
             if crowd.len() == 0 {
                 self.crowds.remove(&hash);
             }
@@ -234,7 +153,7 @@ mod tests {
             for bit in 19..32 {
                 assert_eq!(entries(&table, segment ^ 1 << bit), []);
             }
-            assert!(table.remove(segment, 2 * segment, 0) && !table.remove(segment, 2 * segment, 0));
+            assert!(table.remove(segment, 2 * segment) && !table.remove(segment, 2 * segment));
             assert_eq!(entries(&table, segment), [2 * segment + 1]);
         }
     }
