@@ -128,12 +128,38 @@ fn damaged() -> Error {
     Error::corrupt("a document in memory is damaged")
 }
 
+/// The number of a document and the hash of its id, in 10 bytes: a table that grows reads no ids.
+#[derive(Clone, Copy)]
+struct Named([u16; 5]);
+
+impl Named {
+    /// # Panics
+    /// If the number is 2^48 or more.
+    fn new(hash: u32, number: u64) -> Self {
+        assert!(number < 1 << 48, "a store in memory has numbered fewer than 2^48 documents");
+        Self([hash as u16, (hash >> 16) as u16, number as u16, (number >> 16) as u16, (number >> 32) as u16])
+    }
+
+    fn hash(self) -> u32 {
+        u32::from(self.0[1]) << 16 | u32::from(self.0[0])
+    }
+
+    fn number(self) -> u64 {
+        let [_, _, low, middle, high] = self.0.map(u64::from);
+        high << 32 | middle << 16 | low
+    }
+
+    /// The hash by which the table goes: its lowest and its highest bits count there.
+    fn spread(hash: u32) -> u64 {
+        u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
 /// Documents by number, found by their ids too. An id is held once.
 #[derive(Default)]
 pub(super) struct HeldDocuments {
     by_number: ByNumber,
-    /// The numbers, by the hashes of the ids.
-    by_id: HashTable<u64>,
+    by_id: HashTable<Named>,
     hasher: DefaultHashBuilder,
     /// The document that is being added.
     bytes: Vec<u8>,
@@ -149,11 +175,18 @@ impl HeldDocuments {
         self.by_number.get(number).and_then(Held::read)
     }
 
+    fn hash_of(&self, id: &[u8]) -> u32 {
+        (self.hasher.hash_one(id) >> 32) as u32
+    }
+
     /// The number of the document with this id.
     pub(super) fn number_of(&self, id: &DocumentId) -> Option<u64> {
         let id = id.as_str().as_bytes();
-        let is_it = |&number: &u64| self.get(number).is_some_and(|held| held.id == id);
-        self.by_id.find(self.hasher.hash_one(id), is_it).copied()
+        let hash = self.hash_of(id);
+        let is_it = |named: &Named| {
+            named.hash() == hash && self.get(named.number()).is_some_and(|held| held.id == id)
+        };
+        self.by_id.find(Named::spread(hash), is_it).map(|named| named.number())
     }
 
     /// Adds a document under a number above all that were ever used. Its id must be new.
@@ -164,20 +197,17 @@ impl HeldDocuments {
         inserted_at: Timestamp,
         kind: &SketchKind,
     ) {
-        let Self { by_number, by_id, hasher, bytes } = self;
-        bytes.clear();
-        Held::write(document, inserted_at, kind, bytes);
-        by_number.push(number, bytes);
-        let hash_of = |&number: &u64| {
-            let held = by_number.get(number).and_then(Held::read);
-            held.map_or(0, |held| hasher.hash_one(held.id))
-        };
-        by_id.insert_unique(hasher.hash_one(document.id.as_str().as_bytes()), number, hash_of);
+        self.bytes.clear();
+        Held::write(document, inserted_at, kind, &mut self.bytes);
+        self.by_number.push(number, &self.bytes);
+        let hash = self.hash_of(document.id.as_str().as_bytes());
+        let spread_of = |named: &Named| Named::spread(named.hash());
+        self.by_id.insert_unique(Named::spread(hash), Named::new(hash, number), spread_of);
     }
 
     pub(super) fn remove(&mut self, number: u64) {
-        if let Some(hash) = self.get(number).map(|held| self.hasher.hash_one(held.id))
-            && let Ok(entry) = self.by_id.find_entry(hash, |&other| other == number)
+        if let Some(hash) = self.get(number).map(|held| self.hash_of(held.id))
+            && let Ok(entry) = self.by_id.find_entry(Named::spread(hash), |other| other.number() == number)
         {
             entry.remove();
         }
@@ -202,5 +232,20 @@ impl HeldDocuments {
     #[cfg(test)]
     pub(super) fn n_ids(&self) -> usize {
         self.by_id.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_gives_back_what_it_was_made_of() {
+        for hash in [0, 1, 0x89ab_cdef, u32::MAX] {
+            for number in [0, 1, 1 << 16, 1 << 32, (1 << 48) - 1] {
+                let named = Named::new(hash, number);
+                assert_eq!((named.hash(), named.number()), (hash, number));
+            }
+        }
     }
 }
