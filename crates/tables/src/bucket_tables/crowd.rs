@@ -126,10 +126,10 @@ mod tests {
 
     #[test]
     fn members_are_a_map_in_order() {
+        const N: u32 = 5 * PIECE_LEN_MAX as u32;
         let (mut crowd, mut expected) = (Crowd::default(), BTreeMap::new());
-        let n = 5 * PIECE_LEN_MAX as u32;
-        // In order, and then in between.
-        for entry in (0..n).map(|n| 2 * n).chain((0..n).map(|n| mix(n) % (3 * n.max(1)))) {
+        // In order, and then in between: full pieces are cut, also below the place of an entry.
+        for entry in (0..N).map(|n| 2 * n).chain((0..4 * N).map(|n| mix(n) % (3 * N))) {
             let fingerprint = u64::from(mix(entry)) << 32 | u64::from(entry);
             if expected.insert(entry, fingerprint).is_none() {
                 assert!(!crowd.contains(entry));
@@ -138,8 +138,7 @@ mod tests {
             assert!(crowd.contains(entry));
         }
         check(&crowd, &expected);
-        for n in 0..3 * n {
-            let entry = mix(n) % (3 * n.max(1));
+        for entry in (0..2 * N).map(|n| mix(n) % (3 * N)) {
             assert_eq!(crowd.remove(entry), expected.remove(&entry).is_some());
         }
         check(&crowd, &expected);
