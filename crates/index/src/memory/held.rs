@@ -237,7 +237,10 @@ impl HeldDocuments {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
+    use crate::testsuite::document;
 
     #[test]
     fn a_name_gives_back_what_it_was_made_of() {
@@ -247,5 +250,24 @@ mod tests {
                 assert_eq!((named.hash(), named.number()), (hash, number));
             }
         }
+    }
+
+    /// Among some 80,000 ids two have one hash.
+    #[test]
+    fn ids_of_one_hash_are_told_apart() {
+        let mut held = HeldDocuments::default();
+        let mut by_hash = HashMap::new();
+        let alike = (0_u32..).find_map(|n| {
+            let id = n.to_string();
+            by_hash.insert(held.hash_of(id.as_bytes()), id.clone()).map(|other| [other, id])
+        });
+        let kind = SketchKind::default();
+        let [a, b] = alike.unwrap().map(|id| document(&id, 7));
+        held.push(1, &a, Timestamp::saturating(0), &kind);
+        assert_eq!((held.number_of(&a.id), held.number_of(&b.id)), (Some(1), None));
+        held.push(2, &b, Timestamp::saturating(0), &kind);
+        assert_eq!((held.number_of(&a.id), held.number_of(&b.id)), (Some(1), Some(2)));
+        held.remove(1);
+        assert_eq!((held.number_of(&a.id), held.number_of(&b.id)), (None, Some(2)));
     }
 }
