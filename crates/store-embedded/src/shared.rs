@@ -1,13 +1,13 @@
 //! An open store: its environment, and its search tables, which follow the commits. Reads in a
 //! snapshot, searches and writes, each around the work given by the caller.
 
-use std::sync::RwLock;
+use std::sync::{RwLock, RwLockReadGuard};
 
 use heed::RoTxn;
 use index::backend::Horizon;
 use index::backend::Known;
 use index::backend::search::{Bounded, Filed};
-use index::{Clock, Error, ErrorKind, Metadata, Result, TextKeeping};
+use index::{Clock, Error, ErrorKind, Metadata, Result, SketchKind, TextKeeping};
 
 use super::batch::{Batch, Records};
 use super::environment::{Environment, METADATA_KEY, Opened};
@@ -214,15 +214,9 @@ impl Shared {
         self.environment.with(|opened| {
             let mut txn = opened.write_txn()?;
             let metadata = self.metadata(opened, &txn)?;
-            let ram = if searches {
-                let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
-                Ram::follow(&mut ram, opened, &txn, &metadata.kind, &self.terms, u64::MAX)?;
-                drop(ram);
-                // Still the last commit, because no other writer can commit before this transaction
-                // ends.
-                Some(self.ram.read().map_err(|_| Error::poisoned())?)
-            } else {
-                None
+            let ram = match searches {
+                true => Some(self.follow_last(opened, &txn, &metadata.kind)?),
+                false => None,
             };
             let committed = match &ram {
                 Some(ram) => Some((built(ram)?, &self.terms, &self.bounded)),
@@ -238,6 +232,27 @@ impl Shared {
             txn.commit()?;
             Ok(answer)
         })
+    }
+
+    /// Brings the tables up to the last commit, which is what a write transaction starts from. They
+    /// stay there while the transaction is open, because no other writer commits meanwhile.
+    fn follow_last(
+        &self,
+        opened: &Opened,
+        txn: &RoTxn<'_>,
+        kind: &SketchKind,
+    ) -> Result<RwLockReadGuard<'_, Option<Ram>>, Failure> {
+        loop {
+            let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
+            Ram::follow(&mut ram, opened, txn, kind, &self.terms, u64::MAX)?;
+            drop(ram);
+            let ram = self.ram.read().map_err(|_| Error::poisoned())?;
+            // Another thread may have dropped the tables between the two locks: it began to build
+            // them anew without the image, and failed.
+            if ram.is_some() {
+                return Ok(ram);
+            }
+        }
     }
 
     fn is_prepared(&self) -> bool {

@@ -73,12 +73,16 @@ pub(super) fn searches_beside_writers(store: &dyn Store) {
                 }
             });
         }
-        for round in 0..40 {
-            store.insert(&[document("moves", 1 << (round % 2))]).expect("a replacement");
-            store.insert(&[document("blinks", 0)]).expect("an insertion");
-            store.remove(&[id("blinks")]).expect("a removal");
-        }
+        let writer = scope.spawn(|| {
+            for round in 0..40 {
+                store.insert(&[document("moves", 1 << (round % 2))]).expect("a replacement");
+                store.insert(&[document("blinks", 0)]).expect("an insertion");
+                store.remove(&[id("blinks")]).expect("a removal");
+            }
+        });
+        let outcome = writer.join();
         done.store(true, Ordering::SeqCst);
+        outcome.expect("the writer");
     });
     assert_eq!(contents(store), [document("moves", 2), document("stays", 0)]);
 }

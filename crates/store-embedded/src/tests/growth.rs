@@ -1,6 +1,7 @@
 //! A map that is full, again and again.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::ScopedJoinHandle;
 
 use super::*;
 
@@ -50,10 +51,9 @@ fn the_map_grows_under_readers_and_writers() {
                 })
             })
             .collect();
-        for writer in writers {
-            writer.join().unwrap();
-        }
+        let outcomes: Vec<_> = writers.into_iter().map(ScopedJoinHandle::join).collect();
         done.store(true, Ordering::SeqCst);
+        outcomes.into_iter().for_each(|outcome| outcome.unwrap());
     });
     assert_found(&store, &documents((100_000..104_000).chain(200_000..204_000)));
 }

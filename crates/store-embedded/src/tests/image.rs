@@ -128,13 +128,6 @@ fn writers_of_images_at_once() {
     store.insert(&documents(0..200)).unwrap();
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for n in 0..40 {
-                store.insert_if_new(&documents(1_000 + 10 * n..1_010 + 10 * n), &within(3)).unwrap();
-                store.remove(&[document(n).id]).unwrap();
-            }
-            is_done.store(true, Ordering::SeqCst);
-        });
         for _ in 0..2 {
             scope.spawn(|| {
                 while !is_done.load(Ordering::SeqCst) {
@@ -143,9 +136,20 @@ fn writers_of_images_at_once() {
                 }
             });
         }
-        while !is_done.load(Ordering::SeqCst) {
-            assert_found(&store, &documents(100..200));
-        }
+        scope.spawn(|| {
+            while !is_done.load(Ordering::SeqCst) {
+                assert_found(&store, &documents(100..200));
+            }
+        });
+        let writer = scope.spawn(|| {
+            for n in 0..40 {
+                store.insert_if_new(&documents(1_000 + 10 * n..1_010 + 10 * n), &within(3)).unwrap();
+                store.remove(&[document(n).id]).unwrap();
+            }
+        });
+        let outcome = writer.join();
+        is_done.store(true, Ordering::SeqCst);
+        outcome.unwrap();
     });
     forget(&store);
     assert_found(&store, &documents((40..200).chain(1_000..1_400)));
