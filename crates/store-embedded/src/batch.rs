@@ -16,6 +16,7 @@ use index::{
 use sha2::{Digest, Sha256};
 use tables::Tables;
 
+use super::ahead::{Ahead, Committed};
 use super::environment::Opened;
 use super::errors::{Failure, explain};
 use super::image::Terms;
@@ -72,6 +73,8 @@ struct Search<'a> {
     committed: &'a Ram,
     terms: &'a Terms,
     bounded: &'a Bounded,
+    /// What `committed` answers, as far as it was searched ahead.
+    ahead: Ahead,
     /// The numbers in `committed` that the batch has removed.
     removed: HashSet<u64>,
     /// The documents inserted by the batch.
@@ -109,6 +112,7 @@ impl<'a, 'e> Batch<'a, 'e> {
             committed,
             terms,
             bounded,
+            ahead: Ahead::default(),
             removed: HashSet::new(),
             inserted: search::new_tables(),
         });
@@ -133,6 +137,16 @@ impl<'a, 'e> Batch<'a, 'e> {
             inserted_at,
             timed,
         })
+    }
+
+    /// Searches the committed documents for all of these on several threads, so that the decisions
+    /// of the batch find the answers ready.
+    pub(super) fn search_ahead(&mut self, documents: &[Document], rule: &Rule, limits: Limits) {
+        let (opened, kind) = (self.opened, self.kind);
+        if let Some(search) = &mut self.search {
+            let committed = Committed { ram: search.committed, opened, kind, terms: search.terms };
+            search.ahead = Ahead::search(documents, rule, committed, limits);
+        }
     }
 
     /// Removes some expired documents, the oldest first, in a batch of `n_items`. Those left are no
@@ -237,13 +251,14 @@ impl Shelf for Batch<'_, '_> {
     }
 
     fn nearest(&self, sketch: &Sketch, rule: &Rule, except: Option<u64>) -> Result<Option<Match>, Failure> {
-        let Some(Search { committed, terms, removed, inserted, bounded }) = &self.search else {
+        let Some(Search { committed, terms, ahead, removed, inserted, bounded }) = &self.search else {
             return Ok(None);
         };
         let counts =
             |number| self.live.contains(number) && Some(number) != except && !removed.contains(&number);
         let records = self.records();
         let committed = committed.imaged(self.opened, self.txn, self.kind, terms);
+        let committed = ahead.before(&committed);
         Ok(search::nearest(&[&committed, inserted], sketch, rule, &counts, &records, bounded)?)
     }
 

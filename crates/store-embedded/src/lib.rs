@@ -9,6 +9,7 @@
 //!
 //! Locks are always taken in this order: the environment's gate, LMDB's write lock, the tables.
 
+mod ahead;
 mod backup;
 mod batch;
 mod directory;
@@ -113,6 +114,7 @@ impl Store for EmbeddedStore {
             return self.shared.nothing();
         }
         self.shared.write(&self.clock, documents.len(), true, |batch| {
+            batch.search_ahead(documents, rule, self.shared.limits);
             documents.iter().map(|document| rule::insert(batch, document, Some(rule))).collect()
         })
     }

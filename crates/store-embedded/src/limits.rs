@@ -23,6 +23,9 @@ pub(super) const LOOKED_THROUGH_MAX: u64 = 128 << 20;
 /// The most bytes of entries in a block of an image: four blocks fill a page of LMDB.
 const BLOCK_BYTES: usize = 984;
 
+/// A thread is started in a tenth of the time in which it searches for so many documents.
+const AHEAD_MIN: usize = 64;
+
 /// The limits of a store, which the tests set lower.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
@@ -43,6 +46,10 @@ pub(super) struct Limits {
     pub(super) block_bytes: usize,
     /// The most blocks written or dropped in one transaction.
     pub(super) blocks_at_once: usize,
+    /// The fewest documents of a batch for which a thread searches ahead.
+    pub(super) ahead_min: usize,
+    /// The most hits that such a thread holds, at 16 bytes each.
+    pub(super) ahead_hits_max: usize,
     /// The file up to which opening looks at every page.
     pub(super) looked_through_max: u64,
 }
@@ -59,6 +66,8 @@ impl Default for Limits {
             image_min: 10_000,
             block_bytes: BLOCK_BYTES,
             blocks_at_once: 8_192,
+            ahead_min: AHEAD_MIN,
+            ahead_hits_max: 1 << 19,
             looked_through_max: LOOKED_THROUGH_MAX,
         }
     }

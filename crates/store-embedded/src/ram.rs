@@ -96,7 +96,7 @@ impl Ram {
         }
         tables.insert_all(&decoded);
         let image = image.map(|header| {
-            let filters = Filters::new(&header, terms.filter_bytes_max());
+            let filters = Filters::new(&header, kind, terms.filter_bytes_max());
             (header, filters)
         });
         *ram = Some(Self { tables, applied: last, image });

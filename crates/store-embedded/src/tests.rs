@@ -41,6 +41,8 @@ const SMALL: Limits = Limits {
     image_min: 3,
     block_bytes: 48,
     blocks_at_once: 5,
+    ahead_min: 1,
+    ahead_hits_max: 20,
     looked_through_max: LOOKED_THROUGH_MAX,
 };
 

@@ -1,5 +1,5 @@
 //! What is known of an image in memory: filters of its segments, and the fingerprints of its
-//! simhashes. Most buckets that a search asks for are empty, and a filter says so without a look at
+//! documents. Most buckets that a search asks for are empty, and a filter says so without a look at
 //! the blocks; of the others, most documents are strangers, which their fingerprints tell.
 //!
 //! A section is taken up once it has been asked for often, a few blocks at each further look-up. So
@@ -8,20 +8,23 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use index::Family;
+use index::{Family, SketchKind};
 use simhash::{BucketKey, Fingerprint};
 
-use super::Header;
 use super::block::{Block, FINGERPRINTS};
 use super::header::Section;
-use super::view::{Fault, View, word_of};
+use super::view::{Fault, View};
+use super::{Header, place_of};
 
 /// Bits of a filter for each entry, which sets four: some 2 % of the absent segments pass.
 const BITS_PER_ENTRY: u64 = 10;
 
-/// Bytes for the fingerprint of a document. Half of them are of numbers that are not there any
+/// Bytes that a document's simhash may take, and as many again for a number that is not there any
 /// more.
-const BYTES_PER_FINGERPRINT: u64 = 16;
+const BYTES_PER_SIMHASH: u64 = 2 * size_of::<u64>() as u64;
+
+/// The same for the bits of its signature, which have their family beside them.
+const BYTES_PER_SIGNATURE: u64 = 2 * (size_of::<u64>() + size_of::<u8>()) as u64;
 
 /// Divisor of a section's entries: so many look-ups come before it is taken up.
 const ENTRIES_PER_LOOK_UP: u64 = 256;
@@ -33,32 +36,44 @@ const BLOCKS_AT_ONCE: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Filters {
     filters: Vec<Held<Filter>>,
-    fingerprints: Option<Held<Fingerprints>>,
+    simhashes: Option<Held<Simhashes>>,
+    signatures: Option<Held<Signatures>>,
     /// The place of each flag's filter, 255 for none.
     places: [u8; 256],
 }
 
 impl Filters {
-    /// Parts that take at most `n_bytes_max` together: those of the first sections that fit.
-    pub(crate) fn new(header: &Header, n_bytes_max: u64) -> Self {
+    /// Parts that take at most `n_bytes_max` together: the first of simhashes, the sections'
+    /// filters and signatures that fit.
+    pub(crate) fn new(header: &Header, kind: &SketchKind, n_bytes_max: u64) -> Self {
         let mut n_bytes_left = n_bytes_max;
         let mut room_for = |n_bytes: u64| {
             let room = if n_bytes <= n_bytes_left { n_bytes } else { 0 };
             n_bytes_left -= room;
             room
         };
-        let mut filters = Vec::new();
-        let mut fingerprints = None;
+        let (of_fingerprints, of_flags): (Vec<_>, Vec<_>) =
+            header.sections.iter().partition(|section| section.number == FINGERPRINTS);
+        let is_of_simhash = |section: &&&Section| kind.family(section.number) == Family::Simhash;
+        let n_simhash_flags = of_flags.iter().filter(is_of_simhash).count();
+        let fingerprints = of_fingerprints.first();
+
+        let simhashes = fingerprints
+            .filter(|_| n_simhash_flags > 0)
+            .map(|section| Held::new(section, room_for(header.n_documents * BYTES_PER_SIMHASH)));
         let mut places = [u8::MAX; 256];
-        for section in &header.sections {
-            if section.number == FINGERPRINTS {
-                fingerprints = Some(Held::new(section, room_for(header.n_documents * BYTES_PER_FINGERPRINT)));
-            } else {
-                places[usize::from(section.number)] = filters.len() as u8;
-                filters.push(Held::new(section, room_for(n_words(section) * size_of::<u64>() as u64)));
-            }
-        }
-        Self { filters, fingerprints, places }
+        let filters = of_flags
+            .iter()
+            .zip(0..)
+            .map(|(section, place)| {
+                places[usize::from(section.number)] = place;
+                Held::new(section, room_for(n_words(section) * size_of::<u64>() as u64))
+            })
+            .collect();
+        let signatures = fingerprints
+            .filter(|_| n_simhash_flags < of_flags.len())
+            .map(|section| Held::new(section, room_for(header.n_documents * BYTES_PER_SIGNATURE)));
+        Self { filters, simhashes, signatures, places }
     }
 
     /// Returns false if a bucket of the image is known to be empty.
@@ -68,20 +83,29 @@ impl Filters {
         Ok(held.get(image)?.is_none_or(|filter| filter.may_hold(key.segment)))
     }
 
-    /// The simhash of a document in the image, by its word in the section of fingerprints, if it is
-    /// in memory.
-    pub(super) fn simhash(&self, word: u64, image: &View<'_, '_>) -> Result<Option<Fingerprint>, Fault> {
-        let Some(held) = self.fingerprints.as_ref().filter(|_| is_simhash(word)) else { return Ok(None) };
-        Ok(held.get(image)?.and_then(|fingerprints| fingerprints.of(word >> 8)))
+    /// The 64 bits filed under a word of the section of fingerprints, if they are in memory.
+    pub(super) fn bits_of(&self, word: u64, image: &View<'_, '_>) -> Result<Option<Fingerprint>, Fault> {
+        let bits = if is_simhash(word) {
+            held(self.simhashes.as_ref(), image)?.and_then(|simhashes| simhashes.of(word))
+        } else {
+            held(self.signatures.as_ref(), image)?.and_then(|signatures| signatures.of(word))
+        };
+        Ok(bits.map(Fingerprint))
     }
 
     /// The bytes in use.
     pub(crate) fn heap_bytes(&self) -> usize {
-        let filters = self.filters.iter().filter_map(|held| held.whole.get());
-        let fingerprints = self.fingerprints.iter().filter_map(|held| held.whole.get());
-        filters.map(|filter| size_of_val(&*filter.words)).sum::<usize>()
-            + fingerprints.map(|of| size_of_val(&*of.bits)).sum::<usize>()
+        let of_filters = self.filters.iter().filter_map(|held| held.whole.get());
+        let of_simhashes = self.simhashes.iter().filter_map(|held| held.whole.get());
+        let of_signatures = self.signatures.iter().filter_map(|held| held.whole.get());
+        of_filters.map(|filter| size_of_val(&*filter.words)).sum::<usize>()
+            + of_simhashes.map(|of| size_of_val(&*of.bits)).sum::<usize>()
+            + of_signatures.map(|of| size_of_val(&*of.bits) + size_of_val(&*of.families)).sum::<usize>()
     }
+}
+
+fn held<'a, T: Part>(part: Option<&'a Held<T>>, image: &View<'_, '_>) -> Result<Option<&'a T>, Fault> {
+    part.map_or(Ok(None), |held| held.get(image))
 }
 
 /// The part in memory that a section becomes, block by block in their order.
@@ -227,39 +251,97 @@ impl Filter {
     }
 }
 
+fn is_simhash(word: u64) -> bool {
+    family_of(word) == place_of(Family::Simhash)
+}
+
+/// The place of a word's family among all.
+fn family_of(word: u64) -> u8 {
+    word as u8
+}
+
+/// The numbers of the documents in an image.
+struct Stretch {
+    first: u64,
+    len: usize,
+}
+
+impl Stretch {
+    /// The numbers from one word of the section of fingerprints to another. `None` where `n_bytes`
+    /// are too few for `n_item_bytes` each.
+    fn of(first: u64, last: u64, n_item_bytes: usize, n_bytes: u64) -> Option<Self> {
+        let (first, last) = (first >> 8, last >> 8);
+        let len = last - first + 1;
+        (len * n_item_bytes as u64 <= n_bytes).then_some(Self { first, len: len as usize })
+    }
+}
+
+/// The place of a word in a part that begins with the number `first`.
+fn place_from(first: u64, word: u64) -> Option<usize> {
+    (word >> 8).checked_sub(first).map(|place| place as usize)
+}
+
 /// The simhashes of an image by number, from the first one on.
 #[derive(Debug, Default)]
-struct Fingerprints {
+struct Simhashes {
     first: u64,
     /// 0 for numbers that are not there.
     bits: Vec<u64>,
 }
 
-fn is_simhash(word: u64) -> bool {
-    word == word_of(word >> 8, Family::Simhash)
-}
-
-impl Part for Fingerprints {
+impl Part for Simhashes {
     fn begin(_: &Section, first: u64, last: u64, n_bytes: u64) -> Option<Self> {
-        let (first, last) = (first >> 8, last >> 8);
-        let n = last - first + 1;
-        (n * size_of::<u64>() as u64 <= n_bytes).then(|| Self { first, bits: vec![0; n as usize] })
+        let Stretch { first, len } = Stretch::of(first, last, size_of::<u64>(), n_bytes)?;
+        Some(Self { first, bits: vec![0; len] })
     }
 
     fn add(&mut self, block: &Block<'_>) {
         for (word, bits) in block.fingerprints().filter(|&(word, _)| is_simhash(word)) {
-            let place = (word >> 8).checked_sub(self.first);
-            if let Some(held) = place.and_then(|place| self.bits.get_mut(place as usize)) {
+            let place = place_from(self.first, word);
+            if let Some(held) = place.and_then(|place| self.bits.get_mut(place)) {
                 *held = bits;
             }
         }
     }
 }
 
-impl Fingerprints {
-    fn of(&self, number: u64) -> Option<Fingerprint> {
-        let place = number.checked_sub(self.first)?;
-        self.bits.get(place as usize).copied().map(Fingerprint)
+impl Simhashes {
+    fn of(&self, word: u64) -> Option<u64> {
+        self.bits.get(place_from(self.first, word)?).copied()
+    }
+}
+
+/// The bits of the signatures of an image by number, from the first one on. Of a document with
+/// several signatures it holds the last one.
+#[derive(Debug, Default)]
+struct Signatures {
+    first: u64,
+    bits: Vec<u64>,
+    /// The family of each signature, that of simhashes where there is none.
+    families: Vec<u8>,
+}
+
+impl Part for Signatures {
+    fn begin(_: &Section, first: u64, last: u64, n_bytes: u64) -> Option<Self> {
+        let Stretch { first, len } = Stretch::of(first, last, size_of::<u64>() + size_of::<u8>(), n_bytes)?;
+        Some(Self { first, bits: vec![0; len], families: vec![place_of(Family::Simhash); len] })
+    }
+
+    fn add(&mut self, block: &Block<'_>) {
+        for (word, bits) in block.fingerprints().filter(|&(word, _)| !is_simhash(word)) {
+            let Some(place) = place_from(self.first, word) else { continue };
+            if let (Some(held), Some(family)) = (self.bits.get_mut(place), self.families.get_mut(place)) {
+                (*held, *family) = (bits, family_of(word));
+            }
+        }
+    }
+}
+
+impl Signatures {
+    /// `None` where the document's signature of that family is not held.
+    fn of(&self, word: u64) -> Option<u64> {
+        let place = place_from(self.first, word)?;
+        self.bits.get(place).copied().filter(|_| self.families.get(place) == Some(&family_of(word)))
     }
 }
 

@@ -86,8 +86,8 @@ impl<'a> View<'a, '_> {
 
     /// The 64 bits filed under a word. `block` is the block of the last look-up, if any.
     fn fingerprint(&self, word: u64, block: &mut Option<Block<'a>>) -> Result<Fingerprint, Fault> {
-        if let Some(simhash) = self.filters.simhash(word, self)? {
-            return Ok(simhash);
+        if let Some(bits) = self.filters.bits_of(word, self)? {
+            return Ok(bits);
         }
         let holds = |block: &Block<'_>| block.place.from <= word && word <= block.until;
         let block = match block.take().filter(holds) {
