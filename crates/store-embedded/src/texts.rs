@@ -18,13 +18,23 @@ const VERSION: u8 = 1;
 /// Zstandard's own default: the bytes stay for as long as the index does.
 const LEVEL: i32 = 3;
 
+/// A level without Huffman codes, for short texts. Codes of their own would take a sixth of the
+/// time in which an index of short texts is filled, and save 7 % of its bytes.
+const LEVEL_OF_SHORT: i32 = -5;
+
+/// The bytes from which on a text is not short.
+const SHORT_BYTES: usize = 256;
+
 /// The bounds of the cache, in texts and in bytes.
 const CACHED_MAX: usize = 64;
 const CACHED_BYTES_MAX: usize = 4 << 20;
 
 /// Encodes the texts of a batch as records.
 #[derive(Default)]
-pub(super) struct Packer(Option<Compressor<'static>>);
+pub(super) struct Packer {
+    of_short: Option<Compressor<'static>>,
+    of_others: Option<Compressor<'static>>,
+}
 
 impl Packer {
     /// Encodes a text stored under `number`.
@@ -33,9 +43,13 @@ impl Packer {
             Error::new(ErrorKind::Internal, format!("the text of record {number} cannot be compressed"))
                 .caused_by(error)
         };
-        let compressor = match &mut self.0 {
+        let (compressor, level) = match text.len() < SHORT_BYTES {
+            true => (&mut self.of_short, LEVEL_OF_SHORT),
+            false => (&mut self.of_others, LEVEL),
+        };
+        let compressor = match compressor {
             Some(compressor) => compressor,
-            none => none.insert(Compressor::new(LEVEL).map_err(failed)?),
+            none => none.insert(Compressor::new(level).map_err(failed)?),
         };
         let mut bytes = vec![VERSION];
         bytes.append(&mut compressor.compress(text.as_bytes()).map_err(failed)?);
