@@ -9,12 +9,12 @@ use index::{Document, Result, Rule, SketchKind};
 use simhash::{Distance, Facet, Fingerprint};
 use tables::{Cost, Hit};
 
-use super::batch::id_key;
 use super::environment::Opened;
 use super::errors::Failure;
 use super::image::Terms;
 use super::limits::Limits;
 use super::ram::Ram;
+use super::record;
 
 /// The documents of the last commit, while no other writer can commit.
 #[derive(Clone, Copy)]
@@ -87,7 +87,7 @@ fn add_answers(
     let mut n_hits_left = n_hits_max;
     for document in documents {
         // Most documents of a call that is repeated are there, and need no search.
-        if opened.ids.get(&txn, &id_key(&document.id))?.is_some() {
+        if opened.ids.get(&txn, &record::id_key(&document.id))?.is_some() {
             continue;
         }
         for (family, facet) in document.sketch.facets() {

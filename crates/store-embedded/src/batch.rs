@@ -13,7 +13,6 @@ use index::{
     Clock, Document, DocumentId, Error, ErrorKind, Features, Match, Metadata, Result, Rule, Sketch,
     SketchKind, StoredDocument, Text, TextKeeping, Timestamp,
 };
-use sha2::{Digest, Sha256};
 use tables::Tables;
 
 use super::ahead::{Ahead, Committed};
@@ -25,9 +24,6 @@ use super::ram::{REMOVALS_FLOOR_KEY, Ram};
 use super::record::{self, Removal};
 use super::texts::{self, Cache, Packer};
 use super::{expiry, times};
-
-/// LMDB's longest key.
-const MAX_KEY_BYTES: usize = 511;
 
 /// A batch while it is written. Dropping it without [`finish`](Self::finish) and a commit leaves no
 /// trace.
@@ -293,7 +289,7 @@ impl Shelf for Batch<'_, '_> {
             self.opened.texts()?.put_with_flags(self.txn, PutFlags::APPEND, &number, &bytes)?;
             texts.inserted.insert(number, text.clone());
         }
-        self.opened.ids.put(self.txn, &id_key(&document.id), &number)?;
+        self.opened.ids.put(self.txn, &record::id_key(&document.id), &number)?;
         if let Some(search) = &mut self.search {
             search::file(&mut *search.inserted, &document.sketch, number);
         }
@@ -306,7 +302,7 @@ impl Shelf for Batch<'_, '_> {
         let bytes = record::encode_removal(change, &removal, self.kind)?;
         self.opened.removals.put_with_flags(self.txn, PutFlags::APPEND, &change, &bytes)?;
         self.opened.log.delete(self.txn, &number)?;
-        self.opened.ids.delete(self.txn, &id_key(id))?;
+        self.opened.ids.delete(self.txn, &record::id_key(id))?;
         if let (Some(_), Some(texts)) = (&self.texts, self.opened.texts) {
             texts.delete(self.txn, &number)?;
         }
@@ -327,7 +323,7 @@ pub(super) fn find(
     kind: &SketchKind,
     id: &DocumentId,
 ) -> Result<Option<(u64, StoredDocument)>, Failure> {
-    let Some(number) = opened.ids.get(txn, &id_key(id))? else { return Ok(None) };
+    let Some(number) = opened.ids.get(txn, &record::id_key(id))? else { return Ok(None) };
     let stored = record::decode_document(number, record_of(opened, txn, number)?, kind)?;
     if stored.document.id != *id {
         return Err(Error::corrupt(format!("record {number} is of another document than its id says")).into());
@@ -378,16 +374,4 @@ fn record_of<'txn>(opened: &Opened, txn: &'txn heed::RoTxn<'_>, number: u64) -> 
             "record {number} is missing; restore the index from a backup or build it anew"
         ))
     })
-}
-
-/// Returns the key of an id: the id itself where it fits, else its SHA-256 after a zero byte, with
-/// which no id begins.
-pub(super) fn id_key(id: &DocumentId) -> Vec<u8> {
-    let bytes = id.as_str().as_bytes();
-    if bytes.len() <= MAX_KEY_BYTES {
-        return bytes.to_vec();
-    }
-    let mut key = vec![0];
-    key.extend_from_slice(&Sha256::digest(bytes));
-    key
 }

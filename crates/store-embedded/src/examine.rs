@@ -7,7 +7,6 @@ use heed::types::DecodeIgnore;
 use heed::{RoTxn, RwTxn};
 use index::{Clock, Examined, Finding, FindingKind, Metadata, Result, SketchKind, StoredDocument};
 
-use super::batch::id_key;
 use super::environment::Opened;
 use super::errors::Failure;
 use super::record::{self, Removal};
@@ -118,7 +117,7 @@ fn step<T>(
 fn mend(opened: &Opened, txn: &mut RwTxn<'_>, kind: &SketchKind, number: u64) -> Result<(), Failure> {
     let Some(bytes) = opened.log.get(txn, &number)? else { return Ok(()) };
     let stored = record::decode_document(number, bytes, kind)?;
-    let key = id_key(&stored.document.id);
+    let key = record::id_key(&stored.document.id);
     if let Some(other) = opened.ids.get(txn, &key)?
         && let Some(bytes) = opened.log.get(txn, &other)?
         && record::decode_id(other, bytes).is_ok_and(|id| id == stored.document.id)
@@ -163,7 +162,7 @@ fn documents(
         match record::decode_document(number, bytes, kind) {
             Ok(stored) => {
                 let id = &stored.document.id;
-                if opened.ids.get(txn, &id_key(id))? != Some(number) {
+                if opened.ids.get(txn, &record::id_key(id))? != Some(number) {
                     step.findings.push((FindingKind::Unfiled, id.as_str().to_owned()));
                     step.unfiled.push(number);
                 }
@@ -195,7 +194,8 @@ fn ids(opened: &Opened, txn: &RoTxn<'_>, after: Option<&[u8]>) -> Result<(Step, 
         last = Some(key.to_vec());
         let bytes = opened.log.get(txn, &number)?;
         // An unreadable record has been reported already.
-        let is_of = bytes.map(|bytes| record::decode_id(number, bytes).map_or(true, |id| id_key(&id) == key));
+        let is_of =
+            bytes.map(|bytes| record::decode_id(number, bytes).map_or(true, |id| record::id_key(&id) == key));
         if is_of != Some(true) {
             step.findings.push((FindingKind::Ghost, key.escape_ascii().to_string()));
             step.ghosts.push(key.to_vec());

@@ -1,10 +1,12 @@
-//! The bytes of one change: a document, or a removal. Drawn in `schema/embedded.md`.
+//! The bytes of one change, which is a document or a removal, and the keys of ids. Drawn in
+//! `schema/embedded.md`.
 
 use index::{
     Document, DocumentId, Error, ErrorKind, Features, Result, Sketch, SketchKind, Source, StoredDocument,
     Timestamp,
 };
 use minhash::Signature;
+use sha2::{Digest, Sha256};
 use simhash::{BucketKey, Fingerprint};
 
 /// The version, in the first byte of every record. Version 1, without times, was never released.
@@ -23,6 +25,9 @@ const TOLD: u8 = 16;
 
 /// The most keys listed by a record: one byte counts them.
 const MAX_LISTED_KEYS: usize = 255;
+
+/// LMDB's longest key.
+const MAX_KEY_BYTES: usize = 511;
 
 /// The removal of a document, with all data by which a follower takes the document out of its
 /// tables.
@@ -113,6 +118,18 @@ pub(super) fn decode_removal(number: u64, bytes: &[u8], kind: &SketchKind) -> Re
     let parts = unseal(number, bytes, REMOVAL)?;
     let removed = parts.rest.try_into().map_err(|_| damaged(number, "it has a wrong length"))?;
     Ok(Removal { number: u64::from_be_bytes(removed), sketch: parts.sketch(number, kind)? })
+}
+
+/// Returns the key of an id: the id itself where it fits, else its SHA-256 after a zero byte, with
+/// which no id begins.
+pub(super) fn id_key(id: &DocumentId) -> Vec<u8> {
+    let bytes = id.as_str().as_bytes();
+    if bytes.len() <= MAX_KEY_BYTES {
+        return bytes.to_vec();
+    }
+    let mut key = vec![0];
+    key.extend_from_slice(&Sha256::digest(bytes));
+    key
 }
 
 /// Encodes a single number as a value of `meta`.
