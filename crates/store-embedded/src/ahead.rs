@@ -51,15 +51,18 @@ impl Ahead {
         if n_threads == 0 {
             return Self::default();
         }
+        let n_hits_max = limits.ahead_hits_max / n_threads;
         let of_part = |part| {
             let mut answers = HashMap::new();
             // What this part has answered so far stays right after an error.
-            let _ = add_answers(part, rule, committed, limits.ahead_hits_max, &mut answers);
+            let _ = add_answers(part, rule, committed, n_hits_max, &mut answers);
             answers
         };
         thread::scope(|scope| {
             let parts = documents.chunks(documents.len().div_ceil(n_threads));
-            let searches: Vec<_> = parts.map(|part| scope.spawn(move || of_part(part))).collect();
+            // Where a limit lets no thread begin, the batch searches for its part.
+            let begin = |part| thread::Builder::new().spawn_scoped(scope, move || of_part(part)).ok();
+            let searches: Vec<_> = parts.filter_map(begin).collect();
             let mut ahead = Self::default();
             for search in searches {
                 ahead.0.extend(search.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));

@@ -48,7 +48,7 @@ pub(super) struct Limits {
     pub(super) blocks_at_once: usize,
     /// The fewest documents of a batch for which a thread searches ahead.
     pub(super) ahead_min: usize,
-    /// The most hits that such a thread holds, at 16 bytes each.
+    /// The most hits that all such threads hold together, at 16 bytes each.
     pub(super) ahead_hits_max: usize,
     /// The file up to which opening looks at every page.
     pub(super) looked_through_max: u64,
@@ -67,7 +67,7 @@ impl Default for Limits {
             block_bytes: BLOCK_BYTES,
             blocks_at_once: 8_192,
             ahead_min: AHEAD_MIN,
-            ahead_hits_max: 1 << 19,
+            ahead_hits_max: 1 << 20,
             looked_through_max: LOOKED_THROUGH_MAX,
         }
     }
