@@ -69,7 +69,7 @@ struct Search<'a> {
     committed: &'a Ram,
     terms: &'a Terms,
     bounded: &'a Bounded,
-    /// What `committed` answers, as far as it was searched ahead.
+    /// The answers of `committed`, as far as it was searched ahead.
     ahead: Ahead,
     /// The numbers in `committed` that the batch has removed.
     removed: HashSet<u64>,
