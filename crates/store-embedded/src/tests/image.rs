@@ -26,17 +26,20 @@ fn n_postings(store: &EmbeddedStore) -> usize {
 
 /// The generations of all blocks, with the number of blocks of each.
 fn generations(store: &EmbeddedStore) -> Vec<(u32, usize)> {
-    snapshot(store, |opened, txn| {
-        let mut found: Vec<(u32, usize)> = Vec::new();
-        for entry in opened.image().into_iter().flat_map(|blocks| blocks.iter(txn).unwrap()) {
-            let generation = u32::from_be_bytes(*entry?.0.first_chunk().unwrap());
-            match found.last_mut().filter(|(last, _)| *last == generation) {
-                Some((_, n)) => *n += 1,
-                None => found.push((generation, 1)),
-            }
+    snapshot(store, |opened, txn| Ok(generations_in(opened, txn)))
+}
+
+/// The generations of all blocks that a transaction sees.
+fn generations_in(opened: &Opened, txn: &RoTxn<'_>) -> Vec<(u32, usize)> {
+    let mut found: Vec<(u32, usize)> = Vec::new();
+    for entry in opened.image().into_iter().flat_map(|blocks| blocks.iter(txn).unwrap()) {
+        let generation = u32::from_be_bytes(*entry.unwrap().0.first_chunk().unwrap());
+        match found.last_mut().filter(|(last, _)| *last == generation) {
+            Some((_, n)) => *n += 1,
+            None => found.push((generation, 1)),
         }
-        Ok(found)
-    })
+    }
+    found
 }
 
 #[test]
