@@ -16,7 +16,7 @@ use simhash::Distance;
 use store_hbase::BulkLoad;
 
 use crate::journal::values;
-use crate::progress::complain;
+use crate::progress::{StepProgress, complain};
 
 /// The request for an index.
 #[derive(Clone, Debug, Default)]
@@ -209,8 +209,11 @@ impl StoreOptions {
 
 /// Writes the image of an index at the end of a job or round. A failure costs later openings time,
 /// and no document.
-pub(crate) fn write_image(index: &Index) {
-    if let Err(error) = index.write_image() {
+pub(crate) fn write_image(index: &Index, quiet: bool) {
+    let mut progress = StepProgress::new("writing the image of the search tables", quiet);
+    let written = index.write_image(&mut |share| progress.show(share));
+    drop(progress);
+    if let Err(error) = written {
         complain(format_args!(
             "no image of the search tables was written, so the next programs take longer to open the index: {error}"
         ));

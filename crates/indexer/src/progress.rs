@@ -2,6 +2,7 @@
 
 mod parts;
 mod scanned;
+mod step;
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use crate::numbers::{Grouped, megabytes, megabytes_per_second};
 
 pub(crate) use self::parts::PartsProgress;
 pub(crate) use self::scanned::Scanned;
+pub(crate) use self::step::StepProgress;
 
 /// Time between two lines without a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
@@ -41,6 +43,40 @@ enum View {
     Nothing,
 }
 
+impl View {
+    /// Nothing if `quiet`, `bar` on a terminal, and lines elsewhere.
+    fn new(quiet: bool, bar: impl FnOnce() -> ProgressBar) -> Self {
+        if quiet {
+            Self::Nothing
+        } else if program::stderr().is_terminal() {
+            Self::Bar(bar())
+        } else {
+            Self::Lines
+        }
+    }
+
+    /// Shows the share of a step that is done, in percent; a line only from `next_line` on.
+    fn show_step(&self, step: &str, share: f64, next_line: &mut Instant) {
+        let percent = (share * 100.0).floor();
+        match self {
+            Self::Nothing => {}
+            Self::Bar(bar) => bar.set_message(format!("{step}, {percent} %:")),
+            Self::Lines if Instant::now() < *next_line => {}
+            Self::Lines => {
+                *next_line = Instant::now() + LINE_INTERVAL;
+                complain(format_args!("{step}, {percent} %"));
+            }
+        }
+    }
+
+    /// Takes the bar off the terminal.
+    fn end(&self) {
+        if let Self::Bar(bar) = self {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 /// Prints messages without overwriting a progress bar.
 #[derive(Clone)]
 pub(crate) struct Console(View);
@@ -56,13 +92,7 @@ impl Console {
 
 impl Progress {
     pub(crate) fn new(inputs: &Inputs, quiet: bool) -> Self {
-        let view = if quiet {
-            View::Nothing
-        } else if program::stderr().is_terminal() {
-            View::Bar(bar(inputs.n_bytes))
-        } else {
-            View::Lines
-        };
+        let view = View::new(quiet, || bar(inputs.n_bytes));
         let start = Instant::now();
         Self {
             start,
@@ -111,16 +141,7 @@ impl Progress {
 
     /// Shows a step between two passes, if an update is due, with the share of it that is done.
     pub(crate) fn show_step(&mut self, step: &str, share: f64) {
-        let percent = (share * 100.0).floor();
-        match &self.view {
-            View::Nothing => {}
-            View::Bar(bar) => bar.set_message(format!("{step}, {percent} %:")),
-            View::Lines if Instant::now() < self.next_line => {}
-            View::Lines => {
-                self.next_line = Instant::now() + LINE_INTERVAL;
-                complain(format_args!("{step}, {percent} %"));
-            }
-        }
+        self.view.show_step(step, share, &mut self.next_line);
     }
 
     /// Updates the display, if an update is due.
@@ -154,9 +175,7 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let View::Bar(bar) = &self.view {
-            bar.finish_and_clear();
-        }
+        self.view.end();
     }
 }
 

@@ -214,7 +214,7 @@ impl Index {
 
     /// Writes an image of the search tables, so that later openings are fast.
     fn write_image(&self, py: Python<'_>) -> PyResult<bool> {
-        py.detach(|| self.engine.index().write_image()).map_err(|error| of_store(&error))
+        py.detach(|| self.engine.index().write_image(&mut |_| {})).map_err(|error| of_store(&error))
     }
 
     fn __repr__(&self) -> String {

@@ -19,7 +19,7 @@ pub(crate) fn begin(worker: &Arc<Worker>) {
     tokio::spawn(async move {
         loop {
             let of_task = Arc::clone(&worker);
-            match task::spawn_blocking(move || of_task.index().write_image()).await {
+            match task::spawn_blocking(move || of_task.index().write_image(&mut |_| {})).await {
                 Ok(Ok(true)) => info!("an image of the search tables was written: the next start is faster"),
                 Ok(Ok(false)) => {}
                 Ok(Err(error)) => {

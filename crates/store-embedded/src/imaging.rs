@@ -31,14 +31,16 @@ use super::shared::Shared;
 const STEP: usize = 50_000;
 /// The memory in which keys are sorted.
 const SORT_BYTES: usize = 64 << 20;
+/// The share of an image's work that is reading records.
+const READING: f64 = 0.4;
 /// Flags are the sorter's parts.
 const N_FLAGS: usize = 256;
 /// Numbers of documents have 32 bits in an image. Those above stay in tables.
 const UP_TO_MAX: u64 = u32::MAX as u64;
 
 /// Writes an image where the part of the documents without one is large, and returns true if it
-/// did.
-pub(super) fn write(shared: &Shared) -> Result<bool> {
+/// did. Hands the share of the work done to `progress` after each step.
+pub(super) fn write(shared: &Shared, progress: &mut dyn FnMut(f64)) -> Result<bool> {
     if !shared.read(|opened, txn, _| is_worth(shared, opened, txn))? {
         return Ok(false);
     }
@@ -46,13 +48,18 @@ pub(super) fn write(shared: &Shared) -> Result<bool> {
     let claim = Claim::take(shared)?;
     drop_others(shared, claim.generation)?;
     let mut cutter = Cutter::new(claim.generation, shared.limits.block_bytes);
-    let Some(sorter) = claim.collect(&mut cutter)? else { return Ok(false) };
+    let Some(sorter) = claim.collect(&mut cutter, progress)? else { return Ok(false) };
+    let (mut n_taken, n_words) = (0_u64, sorter.len());
     let mut words = sorter.finish(SORT_BYTES);
     while let Some(word) = words.next_word().map_err(|error| unsorted(&error))? {
         let flag = u8::try_from(words.part()).map_err(|_| Error::invalid("a flag above 255"))?;
         cutter.push(flag, word, None);
-        if cutter.ready.len() >= shared.limits.blocks_at_once && !claim.put(&mut cutter.ready)? {
-            return Ok(false);
+        n_taken += 1;
+        if cutter.ready.len() >= shared.limits.blocks_at_once {
+            if !claim.put(&mut cutter.ready)? {
+                return Ok(false);
+            }
+            progress(READING + (1.0 - READING) * n_taken as f64 / n_words as f64);
         }
     }
     let sections = cutter.finish();
@@ -106,7 +113,7 @@ impl<'a> Claim<'a> {
     /// Puts the fingerprints of all documents into blocks, and their keys into a sorter. `None`
     /// where another writer has begun, or where a document has facets for which an image has no
     /// place.
-    fn collect(&self, cutter: &mut Cutter) -> Result<Option<WordSorter>> {
+    fn collect(&self, cutter: &mut Cutter, progress: &mut dyn FnMut(f64)) -> Result<Option<WordSorter>> {
         let mut sorter = WordSorter::new(self.shared.environment.directory(), N_FLAGS);
         let mut first = 0;
         loop {
@@ -135,6 +142,7 @@ impl<'a> Claim<'a> {
             if !self.put(&mut cutter.ready)? {
                 return Ok(None);
             }
+            progress(READING * *last as f64 / self.up_to as f64);
         }
     }
 

@@ -86,8 +86,8 @@ impl Store for EmbeddedStore {
         self.shared.terms.give_filters(n_bytes);
     }
 
-    fn write_image(&self) -> Result<bool> {
-        imaging::write(&self.shared)
+    fn write_image(&self, progress: &mut dyn FnMut(f64)) -> Result<bool> {
+        imaging::write(&self.shared, progress)
     }
 
     fn ready(&self) -> Result<()> {

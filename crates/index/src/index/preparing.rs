@@ -23,8 +23,8 @@ impl Index {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn write_image(&self) -> Result<bool> {
-        self.store.write_image()
+    pub fn write_image(&self, progress: &mut dyn FnMut(f64)) -> Result<bool> {
+        self.store.write_image(progress)
     }
 
     /// See [`Store::ready`].

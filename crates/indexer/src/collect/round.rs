@@ -155,7 +155,7 @@ impl<'a> Rounds<'a> {
             self.count(&round, &published, &folder.taken(&round.name))?;
         }
         self.clean_up(&round, folder)?;
-        write_image(self.engine.index());
+        write_image(self.engine.index(), self.options.work.quiet);
         Ok(true)
     }
 

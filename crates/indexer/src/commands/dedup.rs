@@ -213,7 +213,7 @@ fn attempt(
             (job.run(extractor, wanted, &mut sink)?, sink.results)
         }
     };
-    grown.iter().for_each(|engine| write_image(engine.index()));
+    grown.iter().for_each(|engine| write_image(engine.index(), options.job.work.quiet));
     if let Some(findings) = &results.findings {
         reporting.write(&report, results.counts, findings, results.doubts.said())?;
     }

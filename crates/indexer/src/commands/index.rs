@@ -91,7 +91,7 @@ pub(super) fn run(options: &IndexOptions) -> anyhow::Result<Report> {
     };
     let wanted = Wanted { is_short: short_texts::matter(index), ..Wanted::default() };
     let report = job.run(Some(engine.extractor()), wanted, &mut sink)?;
-    write_image(index);
+    write_image(index, options.job.work.quiet);
     print_to_stdout(&report)?;
     short_texts::warn(&report, Some(uri));
     Ok(report)

@@ -106,7 +106,7 @@ pub(super) fn run(options: &ReindexOptions) -> anyhow::Result<u64> {
         (Some(job), Some(extractor)) => anew::run(job, &extractor, &old, &new, options.job.shard)?,
         (_, extractor) => copy(&old, &new, extractor.as_ref(), job)?,
     };
-    write_image(&new);
+    write_image(&new, job.work.quiet);
     print_to_stdout(&carried)?;
     if carried.n_missing > 0 {
         let n = Grouped(carried.n_missing);

@@ -17,13 +17,7 @@ pub(crate) struct PartsProgress {
 impl PartsProgress {
     /// Starts the progress over `n_parts` parts.
     pub(crate) fn new(n_parts: u64, quiet: bool) -> Self {
-        let view = if quiet {
-            View::Nothing
-        } else if program::stderr().is_terminal() {
-            View::Bar(bar(n_parts))
-        } else {
-            View::Lines
-        };
+        let view = View::new(quiet, || bar(n_parts));
         let start = Instant::now();
         Self { start, next_line: start + LINE_INTERVAL, n_parts, view }
     }
@@ -59,9 +53,7 @@ impl PartsProgress {
 
 impl Drop for PartsProgress {
     fn drop(&mut self) {
-        if let View::Bar(bar) = &self.view {
-            bar.finish_and_clear();
-        }
+        self.view.end();
     }
 }
 

@@ -21,13 +21,7 @@ pub(crate) struct Scanned {
 impl Scanned {
     pub(crate) fn new(index: &Index, quiet: bool) -> anyhow::Result<Self> {
         let n_documents = index.status()?.n_documents;
-        let view = if quiet {
-            View::Nothing
-        } else if program::stderr().is_terminal() {
-            View::Bar(bar(n_documents))
-        } else {
-            View::Lines
-        };
+        let view = View::new(quiet, || bar(n_documents));
         let start = Instant::now();
         Ok(Self { start, next_line: start + LINE_INTERVAL, pass: "", n_documents, view })
     }
@@ -69,9 +63,7 @@ impl Scanned {
 
 impl Drop for Scanned {
     fn drop(&mut self) {
-        if let View::Bar(bar) = &self.view {
-            bar.finish_and_clear();
-        }
+        self.view.end();
     }
 }
 

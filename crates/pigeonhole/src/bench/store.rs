@@ -151,7 +151,7 @@ fn measure_there(
     let known = corpus.texts[0].as_str();
     let engine = if place.outlives_process {
         // As the batch job does in the end.
-        engine.index().write_image()?;
+        engine.index().write_image(&mut |_| {})?;
         drop(engine);
         all.push(opening(bench, &place.uri, corpus, known)?);
         Engine::open(&place.uri, &bench.options)?

@@ -47,8 +47,8 @@ impl Store for Measured {
         self.store.give_memory(n_bytes);
     }
 
-    fn write_image(&self) -> Result<bool> {
-        self.pass("write_image", |store| store.write_image())
+    fn write_image(&self, progress: &mut dyn FnMut(f64)) -> Result<bool> {
+        self.pass("write_image", |store| store.write_image(progress))
     }
 
     fn ready(&self) -> Result<()> {

@@ -46,11 +46,11 @@ fn generations_in(opened: &Opened, txn: &RoTxn<'_>) -> Vec<(u32, usize)> {
 fn tables_hold_only_what_came_later() {
     let directory = directory();
     let store = open(directory.path());
-    assert!(!store.write_image().unwrap(), "nothing is worth an image");
+    assert!(!store.write_image(&mut |_| {}).unwrap(), "nothing is worth an image");
     store.insert(&documents(0..100)).unwrap();
     assert_eq!(store.status().unwrap().image, None);
-    assert!(store.write_image().unwrap());
-    assert!(!store.write_image().unwrap(), "nothing has come");
+    assert!(store.write_image(&mut |_| {}).unwrap());
+    assert!(!store.write_image(&mut |_| {}).unwrap(), "nothing has come");
     let image = |up_to, last_change| Some(ImageStatus { up_to, last_change });
     assert_eq!(store.status().unwrap().image, image(100, 100));
     forget(&store);
@@ -69,6 +69,17 @@ fn tables_hold_only_what_came_later() {
     assert_eq!(examine(&store, false), []);
 }
 
+#[test]
+fn progress_ascends_through_reading_and_writing() {
+    let directory = directory();
+    let store = open(directory.path());
+    store.insert(&documents(0..100)).unwrap();
+    let mut shares = Vec::new();
+    assert!(store.write_image(&mut |share| shares.push(share)).unwrap());
+    assert!(shares.is_sorted() && shares.iter().all(|share| (0.0..=1.0).contains(share)), "{shares:?}");
+    assert!(shares.len() > 10 && *shares.last().unwrap() > 0.9, "{shares:?}");
+}
+
 /// Another handle goes on with the image it has found until that is replaced, and then with the
 /// next one.
 #[test]
@@ -79,7 +90,7 @@ fn the_next_image_takes_the_place_of_the_last() {
         store.insert(&documents(100 * round..100 * round + 100)).unwrap();
         store.remove(&[document(100 * round).id]).unwrap();
         assert!(n_postings(&store) > 0);
-        assert!(store.write_image().unwrap());
+        assert!(store.write_image(&mut |_| {}).unwrap());
         assert_eq!(generations(&store).len(), 1);
         assert_found(&store, &documents((0..100 * round + 100).filter(|n| n % 100 != 0)));
         if round == 0 {
@@ -97,7 +108,7 @@ fn leftovers_are_dropped() {
     let directory = directory();
     let store = open(directory.path());
     store.insert(&documents(0..50)).unwrap();
-    assert!(store.write_image().unwrap());
+    assert!(store.write_image(&mut |_| {}).unwrap());
     let of_first = generations(&store);
     // As a writer of the next generation would leave it.
     meddle(&store, |opened, txn| {
@@ -117,7 +128,7 @@ fn leftovers_are_dropped() {
     assert_found(&store, &documents(0..50));
     assert_eq!(examine(&store, false), []);
     store.insert(&documents(50..100)).unwrap();
-    assert!(store.write_image().unwrap());
+    assert!(store.write_image(&mut |_| {}).unwrap());
     assert!(matches!(generations(&store)[..], [(3, _)]), "{:?}", generations(&store));
     forget(&store);
     assert_found(&store, &documents(0..100));
@@ -134,7 +145,7 @@ fn writers_of_images_at_once() {
         for _ in 0..2 {
             scope.spawn(|| {
                 while !is_done.load(Ordering::SeqCst) {
-                    store.write_image().unwrap();
+                    store.write_image(&mut |_| {}).unwrap();
                     forget(&store);
                 }
             });
@@ -157,7 +168,7 @@ fn writers_of_images_at_once() {
     forget(&store);
     assert_found(&store, &documents((40..200).chain(1_000..1_400)));
     assert_not_found(&store, &documents(0..40));
-    store.write_image().unwrap();
+    store.write_image(&mut |_| {}).unwrap();
     assert_eq!(examine(&store, false), []);
     assert!(generations(&store).len() <= 1, "{:?}", generations(&store));
 }
@@ -168,7 +179,7 @@ fn an_index_made_anew_has_no_image() {
     let directory = directory();
     let store = open(directory.path());
     store.insert(&documents(0..50)).unwrap();
-    assert!(store.write_image().unwrap());
+    assert!(store.write_image(&mut |_| {}).unwrap());
     meddle(&store, |opened, txn| {
         opened.log.clear(txn)?;
         opened.ids.clear(txn)?;
@@ -180,7 +191,7 @@ fn an_index_made_anew_has_no_image() {
     store.insert(&documents(200..260)).unwrap();
     assert_found(&store, &documents(200..260));
     assert_not_found(&store, &documents(0..50));
-    assert!(store.write_image().unwrap());
+    assert!(store.write_image(&mut |_| {}).unwrap());
     assert_eq!(examine(&store, false), []);
 }
 
@@ -190,7 +201,7 @@ fn following_with_an_image_ends_where_building_does() {
     let directory = directory();
     let store = open(directory.path());
     (0..20).for_each(|n| call(&store, n).unwrap());
-    assert!(store.write_image().unwrap());
+    assert!(store.write_image(&mut |_| {}).unwrap());
     let mut follower = None;
     follow(&store, &mut follower, 1_000);
     for n in 20..60 {
@@ -225,7 +236,7 @@ fn a_damaged_image_is_a_finding_and_mended() {
     let directory = directory();
     let store = open(directory.path());
     store.insert(&documents(0..50)).unwrap();
-    assert!(store.write_image().unwrap());
+    assert!(store.write_image(&mut |_| {}).unwrap());
     let (key, _) = damage::blocks(&store).remove(3);
     meddle(&store, |opened, txn| opened.image().unwrap().delete(txn, &key).map(drop));
     let found = examine(&store, false);
@@ -234,6 +245,6 @@ fn a_damaged_image_is_a_finding_and_mended() {
     assert!(matches!(&mended[..], [Finding { kind: FindingKind::Image, is_mended: true, .. }]), "{mended:?}");
     assert_eq!((examine(&store, false), generations(&store)), (vec![], vec![]));
     assert_found(&store, &documents(0..50));
-    assert!(store.write_image().unwrap());
+    assert!(store.write_image(&mut |_| {}).unwrap());
     assert_eq!(examine(&store, false), []);
 }

@@ -26,7 +26,7 @@ impl Imaging {
         let n = spread(self.n_writes.fetch_add(1, Ordering::SeqCst));
         if answer.is_ok() {
             if n.is_multiple_of(3) {
-                self.store.write_image()?;
+                self.store.write_image(&mut |_| {})?;
             }
             if (n / 3).is_multiple_of(2) {
                 forget(&self.store);
@@ -180,7 +180,7 @@ fn run(kind: &SketchKind, min_similarity: Option<Similarity>, retain: bool, step
                 assert_eq!(imaged.remove(&ids).unwrap(), plain.remove(&ids).unwrap());
             }
             Step::Advance(seconds) => clock.advance_ms(500 * i64::from(*seconds)),
-            Step::Image => drop(imaged.write_image().unwrap()),
+            Step::Image => drop(imaged.write_image(&mut |_| {}).unwrap()),
             Step::Reopen => {
                 *slot = None;
                 *slot = Some(open(&directories[1]));

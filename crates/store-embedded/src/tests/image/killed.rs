@@ -13,7 +13,7 @@ pub(in crate::tests) fn images_on(store: &EmbeddedStore, mut lines: impl Iterato
     for n in lines.next().unwrap().parse::<u64>().unwrap().. {
         store.insert(&documents(N * n..N * (n + 1))).unwrap();
         tell(&n.to_string());
-        store.write_image().unwrap();
+        store.write_image(&mut |_| {}).unwrap();
     }
 }
 
@@ -69,6 +69,6 @@ fn kill_9_leaves_the_last_image_or_none() {
         assert_not_found(&store, &documents(n_there..n_there + 10));
         assert_eq!(store.shared.terms.refused(), 0);
     }
-    store.write_image().unwrap();
+    store.write_image(&mut |_| {}).unwrap();
     assert!(generations(&store).len() <= 1, "{:?}", generations(&store));
 }
