@@ -3,6 +3,7 @@
 //! An output of a job with a journal is written under a fixed name. A resumed job cuts it back to
 //! its length at the checkpoint.
 
+mod direct;
 mod existing;
 mod files;
 mod names;
@@ -22,6 +23,7 @@ use anyhow::{Context, anyhow, ensure};
 
 use crate::stop::left_over;
 
+use direct::Direct;
 pub(crate) use existing::Replacing;
 pub(crate) use files::Files;
 pub(crate) use names::{ResultsFormat, Role, Written};
@@ -112,7 +114,7 @@ pub(crate) struct Resumed<'a> {
 }
 
 enum Writer {
-    Direct(BufWriter<Box<dyn Write + Send>>),
+    Direct(BufWriter<Direct>),
     Plain(BufWriter<Partial>),
     Packed(Box<Packed>),
     /// Whole and in its place.
@@ -123,8 +125,8 @@ impl Output {
     pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
         let failed = || format!("failed to create {}", path.display());
         if is_open_file(path) {
-            let file = fs::OpenOptions::new().append(true).open(path).with_context(failed)?;
-            let writer = Writer::Direct(BufWriter::new(Box::new(file)));
+            let open = || Ok(Box::new(fs::OpenOptions::new().append(true).open(path)?) as Box<_>);
+            let writer = Writer::direct(path, open).with_context(failed)?;
             return Ok(Self::new(path.to_owned(), writer));
         }
         // A link stays, and its target is replaced.
@@ -135,10 +137,10 @@ impl Output {
         );
         let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let writer = if is_stdout(path) {
-            Writer::Direct(BufWriter::new(Box::new(program::stdout())))
+            Writer::direct(path, || Ok(Box::new(program::stdout()))).with_context(failed)?
         } else if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-            let file = fs::OpenOptions::new().write(true).open(path).with_context(failed)?;
-            Writer::Direct(BufWriter::new(Box::new(file)))
+            let open = || Ok(Box::new(fs::OpenOptions::new().write(true).open(path)?) as Box<_>);
+            Writer::direct(path, open).with_context(failed)?
         } else {
             Writer::to_file(path, Partial::temporary(path).with_context(failed)?).with_context(failed)?
         };
@@ -288,7 +290,10 @@ impl Output {
         let close = || -> io::Result<(Option<ClosedPartial>, u64, Option<u32>)> {
             let file = match writer {
                 Writer::InPlace => return Ok((None, 0, None)),
-                Writer::Direct(mut writer) => return writer.flush().map(|()| (None, 0, None)),
+                Writer::Direct(writer) => {
+                    let direct = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
+                    return direct.end().map(|()| (None, 0, None));
+                }
                 Writer::Plain(file) => file,
                 Writer::Packed(mut packed) => {
                     packed.end_part()?;
@@ -331,6 +336,10 @@ pub(crate) fn reached(role: &str, lengths: &Lengths) -> Option<Reached> {
 }
 
 impl Writer {
+    fn direct(path: &Path, open: impl FnOnce() -> io::Result<Box<dyn Write + Send>>) -> io::Result<Self> {
+        Ok(Self::Direct(BufWriter::new(Direct::open(path, open)?)))
+    }
+
     /// Packs the file by the suffix of its place.
     fn to_file(path: &Path, file: Partial) -> io::Result<Self> {
         let file = BufWriter::new(file);
