@@ -3,7 +3,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
+
+use serde_json::Value;
 
 use crate::support::{command, run, until_within};
 
@@ -16,11 +19,14 @@ const MANY: u64 = 150_000;
 const JOINED_SMALL: &str = "96MB";
 const FEWER: u64 = 90_000;
 
+/// Memory in which the findings about [`FEWER`] fit, but not the documents too.
+const REPORTED_SMALL: &str = "72MB";
+
 /// Short documents, which take most memory for their bytes: a fifth are near one before.
 fn short_texts(n: u64, seed: u64) -> String {
     let word = |n: u64| format!("w{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44);
     let line = |n: u64| {
-        let (like, changed) = if n % 5 == 4 { (n * 7919 % n, Some(n % 10)) } else { (n, None) };
+        let (like, changed) = if n % 5 == 4 { (n * 7919 % 100_003 % n, Some(n % 10)) } else { (n, None) };
         let words = (0..10).map(|k| if changed == Some(k) { word(n) } else { word(seed + like * 10 + k) });
         let text = words.collect::<Vec<_>>().join(" ");
         format!("{{\"id\":\"{n}\",\"text\":\"{text}\"}}\n")
@@ -32,6 +38,41 @@ const SAID: &str = "the documents go to files, and the input is read twice";
 
 /// The outputs of a run, by their flags.
 const OUTPUTS: [&str; 4] = ["--output", "--duplicates", "--pairs", "--clusters"];
+
+/// The content of a report but for the time that the run took and what it was told.
+fn report_of(path: &Path) -> Value {
+    let mut report: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    ["finished_at", "seconds"].iter().for_each(|field| drop(report.as_object_mut().unwrap().remove(*field)));
+    report
+}
+
+/// The lines of a printed report but for the time that the run took.
+fn rows(report: &str) -> Vec<&str> {
+    report.lines().filter(|line| !line.starts_with("seconds")).collect()
+}
+
+/// A run without outputs reports the same in a file, and shows the same groups.
+#[test]
+fn reports_and_groups_are_those_of_a_run_in_memory() {
+    let place = tempfile::tempdir().unwrap();
+    let corpus = place.path().join("corpus.jsonl");
+    fs::write(&corpus, short_texts(FEWER, 13)).unwrap();
+    let temporary = place.path().to_str().unwrap();
+    let [whole, spilled] = ["whole", "spilled"].map(|name| format!("{temporary}/{name}.json"));
+    let args = ["dedup", "-q", "--threads", "1", "--dry-run", corpus.to_str().unwrap()];
+    let limits = ["--memory-max", REPORTED_SMALL, "--temp", temporary];
+    for keep in ["first", "longest"] {
+        let args = args.into_iter().chain(["--keep", keep, "--force", "--report"]);
+        let in_memory = run("indexer", args.clone().chain([&*whole])).expect(0);
+        let output = run("indexer", args.chain([&*spilled]).chain(limits)).expect(0);
+        assert!(output.stderr.contains(SAID), "{}", output.stderr);
+        assert!(in_memory.stdout.contains("kept      "), "{}", in_memory.stdout);
+        assert_eq!(rows(&in_memory.stdout), rows(&output.stdout));
+        let (whole, spilled) = (report_of(whole.as_ref()), report_of(spilled.as_ref()));
+        assert!(whole["doubtful"]["least_similar"][0]["text_kept"].is_string(), "{whole}");
+        assert_eq!(whole, spilled);
+    }
+}
 
 /// Runs in memory, then in little memory, and holds the files against each other.
 fn check(corpus: &str, place: &Path, flags: &[&str]) {
@@ -56,9 +97,6 @@ fn check(corpus: &str, place: &Path, flags: &[&str]) {
         let whole = fs::read(whole).unwrap();
         assert!(!whole.is_empty() && whole == fs::read(spilled).unwrap(), "{spilled} {flags:?}");
     }
-    let rows = |report: &str| -> Vec<String> {
-        report.lines().filter(|line| !line.starts_with("seconds")).map(str::to_owned).collect()
-    };
     assert_eq!(rows(&report), rows(&output.stdout));
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "nothing stays");
 }
@@ -108,11 +146,33 @@ fn a_job_that_is_killed_beyond_its_memory_goes_on() {
     assert!(fs::read(kept).unwrap() == fs::read(whole).unwrap());
 }
 
+/// What a pipe has taken before memory ended comes there once.
+#[test]
+fn pipes_take_each_line_once() {
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+    let [corpus, kept, dropped, piped, read] = ["corpus.jsonl", "kept", "dropped", "piped", "read"].map(at);
+    fs::write(&corpus, short_texts(MANY, 11)).unwrap();
+    let args = ["dedup", "-q", "--threads", "1", &corpus, "--output"];
+    run("indexer", args.into_iter().chain([&*kept, "--duplicates", &*dropped])).expect(0);
+    assert!(Command::new("mkfifo").arg(&piped).status().unwrap().success());
+    let mut reader = Command::new("cp").args([&piped, &read]).spawn().unwrap();
+    let limits = ["--memory-max", SMALL, "--temp", place.path().to_str().unwrap()];
+    let output =
+        run("indexer", args.into_iter().chain(["-", "--duplicates", &*piped]).chain(limits)).expect(0);
+    assert!(output.stderr.contains(SAID), "{}", output.stderr);
+    assert!(reader.wait().unwrap().success());
+    assert!(output.stdout.as_bytes() == fs::read(kept).unwrap());
+    assert!(fs::read(read).unwrap() == fs::read(dropped).unwrap());
+}
+
 /// Standard input cannot be read twice, so such a run stops in order as before.
 #[test]
 fn what_can_be_read_once_only_stops() {
     let texts = short_texts(MANY, 7);
     let args = ["dedup", "-q", "--memory-max", SMALL, "-", "--output", "-"];
     let output = crate::support::run_with_input("indexer", args, texts.as_bytes()).expect(2);
-    assert!(output.stderr.contains("stopped before memory runs out"), "{}", output.stderr);
+    for part in ["stopped before memory runs out", "write it to a file first"] {
+        assert!(output.stderr.contains(part), "{}", output.stderr);
+    }
 }

@@ -63,6 +63,11 @@ fn run_here(
                 spilling.is_wanted = true;
                 program::give_memory_back();
             }
+            Some(_) if spilling.is_once => {
+                return ended.context(
+                    "the input can be read only once, so its documents cannot go to files; write it to a file first",
+                );
+            }
             _ => return ended,
         }
     }
@@ -75,6 +80,8 @@ struct Spilling {
     is_possible: bool,
     /// True if they are to be there.
     is_wanted: bool,
+    /// True if only the input keeps them from there.
+    is_once: bool,
 }
 
 fn attempt(
@@ -122,10 +129,10 @@ fn attempt(
     let is_quiet = options.job.work.quiet || uri == DEFAULT_STORE;
     let folder = temporary_folder(options);
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
-    // A report reads texts by their ids, and groups are held in memory.
-    let is_plain = options.flags.report.is_empty() && !for_people;
     let expires = options.store.options.retain.is_some();
-    spilling.is_possible = uri == DEFAULT_STORE && is_plain && !expires && job.can_read_twice();
+    let can_spill = uri == DEFAULT_STORE && !expires;
+    spilling.is_once = can_spill && !job.can_read_twice();
+    spilling.is_possible = can_spill && !spilling.is_once;
     spilling.is_wanted |= saved.is_spilled;
     let is_spilled = spilling.is_wanted && job.journal().is_none_or(Journal::is_reading);
     let mut spilled = is_spilled.then(|| SpilledRun::create(&folder, rank_by.is_some())).transpose()?;
@@ -252,7 +259,8 @@ fn see_outputs(options: &DedupOptions, job: &Job, staged: Option<Staged>) -> any
 fn temporary_folder(options: &DedupOptions) -> PathBuf {
     let beside_output = || {
         let output = options.flags.output.as_deref().filter(|path| !is_stdout(path))?;
-        Some(folder_of(output).to_owned())
+        // The folder of a device or of an open file holds no others.
+        (output.is_file() || !output.exists()).then(|| folder_of(output).to_owned())
     };
     options.flags.temp.clone().or_else(beside_output).unwrap_or_else(std::env::temp_dir)
 }

@@ -28,7 +28,7 @@ fn is_repeated(item: &Item, of: &Original) -> bool {
     of.in_this_run && of.id == item.document.id
 }
 
-/// The part of a document in the clusters and the pairs.
+/// The part of a document in what joins documents: clusters, pairs and findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Joins {
     /// The document may be near to others.
@@ -103,7 +103,7 @@ impl Results {
             groups.add(&item.document, verdict);
         }
         if let Some(findings) = &mut self.findings {
-            findings.add(item, verdict, how);
+            findings.add(item, verdict, how, joins == Joins::No);
         }
         if joins == Joins::No {
             return Ok(());
@@ -132,9 +132,9 @@ impl Results {
         self.duplicates.as_mut().map_or(Ok(()), |table| table.checkpoint(lengths))
     }
 
-    /// Returns true if an output compares all documents at the end.
-    pub(crate) fn joins(&self) -> bool {
-        self.clusters.is_some() || self.pairs.is_some()
+    /// Returns true if an output needs the features of documents that may be near to others.
+    pub(crate) fn reads_features(&self) -> bool {
+        self.clusters.is_some() || self.pairs.is_some() || self.findings.is_some()
     }
 
     /// Returns true if an output needs the texts of documents.

@@ -80,7 +80,7 @@ impl SpilledRun {
     }
 
     /// Decides the next document of the second pass by the features of the first one. They stay
-    /// with the item if the results join documents and it may be near to another one.
+    /// with the item if the results read features and it may be near to another one.
     pub(super) fn decide_next(
         &mut self,
         item: &mut Item,
@@ -96,8 +96,11 @@ impl SpilledRun {
     fn take(&mut self, item: &mut Item, has_features: bool, results: &Results) -> anyhow::Result<Joins> {
         let number = self.n_taken as u32;
         self.n_taken += 1;
-        let of_met =
-            if results.joins() { self.spilled.features_of_met(number).context(FAILED)? } else { None };
+        let of_met = if results.reads_features() {
+            self.spilled.features_of_met(number).context(FAILED)?
+        } else {
+            None
+        };
         let joins = if of_met.is_some() { Joins::Yes } else { Joins::No };
         // Of other documents nothing is written that depends on what their features are.
         item.document.features = of_met.or_else(|| has_features.then(Features::default));

@@ -72,8 +72,8 @@ pub(crate) struct WorkOptions {
     ///
     /// `dedup` without --store holds what stays in memory. Before that passes the limit, it turns
     /// to files in the folder of --temp, reads the input twice, and keeps, drops and writes the
-    /// same. With --report, without an output, and of standard input it cannot. Such a run, and any
-    /// other, stops in order before it takes more. Pages of files that the system holds in free
+    /// same. Of standard input and pipes it cannot: write those to a file first. Such a run, and
+    /// any other, stops in order before it takes more. Pages of files that the system holds in free
     /// memory do not count.
     #[arg(long, value_name = "SIZE", value_parser = bytes(), env = "PIGEONHOLE_MEMORY_MAX")]
     pub(crate) memory_max: Option<u64>,

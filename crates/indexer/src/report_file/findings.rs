@@ -78,8 +78,9 @@ impl Findings {
         }
     }
 
-    /// Notes a document, its verdict and its oddities.
-    pub(crate) fn add(&mut self, item: &Item, verdict: &Verdict, how: HowDropped) {
+    /// Notes a document, its verdict and its oddities. No other document is a duplicate of one that
+    /// `is_alone`.
+    pub(crate) fn add(&mut self, item: &Item, verdict: &Verdict, how: HowDropped, is_alone: bool) {
         let place = self.places.of(item);
         match verdict {
             Verdict::Kept => {
@@ -87,7 +88,9 @@ impl Findings {
                     for duplicate in self.waiting.remove(&item.document.id).unwrap_or_default() {
                         self.pairs.add((place, duplicate));
                     }
-                    self.kept.insert(item.document.id.clone(), place);
+                    if !is_alone {
+                        self.kept.insert(item.document.id.clone(), place);
+                    }
                     self.biggest.add_kept(&item.document);
                 }
             }

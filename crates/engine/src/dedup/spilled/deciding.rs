@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::sync::Arc;
 
 use index::backend::search::{self, Bounded};
 use index::{DocumentId, Features, Index, Match, Result, Rule, Sketch, Text};
 
-use super::documents::{Documents, Reading};
+use super::documents::{Documents, Reading, Record};
 use super::proposals::Proposals;
 use super::scout::Ground;
 use super::turns::Order;
@@ -214,6 +215,30 @@ impl Deciding {
             self.keep(number);
         }
         Ok(nearest)
+    }
+
+    /// The numbers of the kept documents of some ids.
+    pub(super) fn numbers_of(
+        &self,
+        ids: &[DocumentId],
+        documents: &Documents,
+    ) -> io::Result<Vec<Option<u32>>> {
+        let mut numbers: Vec<Option<u32>> = ids.iter().map(|id| self.again.get(id).copied()).collect();
+        let comes_once = |id: &DocumentId| !self.ids_again.contains(&hash(id).get());
+        let mut wanted: HashMap<&str, usize> =
+            (0..).zip(ids).filter(|(_, id)| comes_once(id)).map(|(at, id)| (id.as_str(), at)).collect();
+        let mut reading = Reading::default();
+        for number in 0..documents.len() {
+            if wanted.is_empty() {
+                break;
+            }
+            let at = |record: &Record<'_>| Some(wanted.get(record.id).copied());
+            if let Some(at) = documents.record(Some(&mut reading), number, at)? {
+                numbers[at] = self.proposals.is_kept(number).then_some(number);
+                wanted.remove(ids[at].as_str());
+            }
+        }
+        Ok(numbers)
     }
 
     fn keep(&mut self, number: u32) {

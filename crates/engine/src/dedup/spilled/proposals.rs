@@ -281,6 +281,10 @@ impl Proposals {
         }
     }
 
+    pub(super) fn is_kept(&self, number: u32) -> bool {
+        self.kept.is_kept(number)
+    }
+
     /// Returns true if a document may be near to another one, kept or not, or equal.
     pub(super) fn meets_another(&self, number: u32) -> bool {
         self.met.get(number)

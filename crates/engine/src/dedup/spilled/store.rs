@@ -61,19 +61,23 @@ impl Store for SpilledStore {
         Err(unsupported())
     }
 
-    /// The kept documents of ids that come again are not read: nothing asks for them.
+    /// Nothing asks for the kept documents of ids that come again.
     fn get(&self, _: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
         Err(unsupported())
     }
 
+    /// Kept documents have their ids in records alone. Unless all of `ids` come again, this reads
+    /// all records.
     fn texts(&self, ids: &[DocumentId]) -> Result<Vec<Option<Text>>> {
         let state = self.0.state();
         let Phase::Deciding(deciding) = &state.phase else { return Err(out_of_order()) };
-        let text = |id| {
-            let Some(&number) = deciding.again.get(id) else { return Ok(None) };
-            state.documents.text_of(None, number).map_err(|error| self.0.failed(error))
+        let documents = &state.documents;
+        let numbers = deciding.numbers_of(ids, documents).map_err(|error| self.0.failed(error))?;
+        let text = |number: Option<u32>| {
+            let Some(number) = number else { return Ok(None) };
+            documents.text_of(None, number).map_err(|error| self.0.failed(error))
         };
-        ids.iter().map(text).collect()
+        numbers.into_iter().map(text).collect()
     }
 
     fn near(&self, _: &[Sketch], _: &Rule, _: usize) -> Result<Vec<Neighbours>> {
