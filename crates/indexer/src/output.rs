@@ -114,7 +114,7 @@ pub(crate) struct Resumed<'a> {
 }
 
 enum Writer {
-    Direct(BufWriter<Direct>),
+    Direct(BufWriter<Box<Direct>>),
     Plain(BufWriter<Partial>),
     Packed(Box<Packed>),
     /// Whole and in its place.
@@ -337,7 +337,7 @@ pub(crate) fn reached(role: &str, lengths: &Lengths) -> Option<Reached> {
 
 impl Writer {
     fn direct(path: &Path, open: impl FnOnce() -> io::Result<Box<dyn Write + Send>>) -> io::Result<Self> {
-        Ok(Self::Direct(BufWriter::new(Direct::open(path, open)?)))
+        Ok(Self::Direct(BufWriter::new(Box::new(Direct::open(path, open)?))))
     }
 
     /// Packs the file by the suffix of its place.
