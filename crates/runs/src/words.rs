@@ -3,14 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// Words of a part that wait in memory for a write.
 const BUFFER_WORDS: usize = 4 << 10;
 
-/// Bytes of the buffer of a run while runs are merged.
-const RUN_BUFFER_BYTES: usize = 64 << 10;
+/// Words of a run that are read at a time while runs are merged.
+const RUN_WORDS: usize = 8 << 10;
 
 const WORD_BYTES: usize = size_of::<u64>();
 
@@ -95,7 +95,16 @@ pub struct SortedWords {
 /// The rest of a part.
 enum Sorted {
     InMemory { words: Vec<u64>, next: usize },
-    Runs { runs: Vec<BufReader<File>>, heads: BinaryHeap<Reverse<(u64, usize)>> },
+    Runs { runs: Vec<Run>, heads: BinaryHeap<Reverse<(u64, usize)>> },
+}
+
+/// A sorted piece of a part, in a file.
+struct Run {
+    file: File,
+    /// The words in the file that were not read yet.
+    n_left: usize,
+    words: Vec<u64>,
+    next: usize,
 }
 
 impl SortedWords {
@@ -168,18 +177,34 @@ impl Part {
             read_words(&mut file, n as usize, &mut words)?;
             n_in_file -= n;
             words.sort_unstable();
-            let mut run = tempfile::tempfile_in(folder)?;
-            write_words(&mut run, &words)?;
+            let mut file = tempfile::tempfile_in(folder)?;
+            write_words(&mut file, &words)?;
+            file.rewind()?;
+            runs.push(Run { file, n_left: words.len(), words: Vec::new(), next: 0 });
             words.clear();
-            run.rewind()?;
-            runs.push(BufReader::with_capacity(RUN_BUFFER_BYTES, run));
         }
         drop(words);
         let mut heads = BinaryHeap::new();
         for (n, run) in runs.iter_mut().enumerate() {
-            heads.extend(read_word(run)?.map(|word| Reverse((word, n))));
+            heads.extend(run.next_word()?.map(|word| Reverse((word, n))));
         }
         Ok(Sorted::Runs { runs, heads })
+    }
+}
+
+impl Run {
+    #[inline]
+    fn next_word(&mut self) -> io::Result<Option<u64>> {
+        if self.next == self.words.len() {
+            let n = self.n_left.min(RUN_WORDS);
+            self.words.clear();
+            read_words(&mut self.file, n, &mut self.words)?;
+            self.n_left -= n;
+            self.next = 0;
+        }
+        let word = self.words.get(self.next).copied();
+        self.next += usize::from(word.is_some());
+        Ok(word)
     }
 }
 
@@ -207,7 +232,7 @@ impl Sorted {
             Self::Runs { runs, heads } => {
                 let Some(mut head) = heads.peek_mut() else { return Ok(None) };
                 let Reverse((word, run)) = *head;
-                match read_word(&mut runs[run])? {
+                match runs[run].next_word()? {
                     Some(next) => *head = Reverse((next, run)),
                     None => drop(std::collections::binary_heap::PeekMut::pop(head)),
                 }
@@ -239,16 +264,6 @@ fn read_words(file: &mut File, n: usize, words: &mut Vec<u64>) -> io::Result<()>
         rest -= chunks.len();
     }
     Ok(())
-}
-
-/// The next word of a run, `None` at its end.
-fn read_word(run: &mut BufReader<File>) -> io::Result<Option<u64>> {
-    let mut bytes = [0; WORD_BYTES];
-    match run.read_exact(&mut bytes) {
-        Ok(()) => Ok(Some(u64::from_be_bytes(bytes))),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 #[cfg(test)]

@@ -7,9 +7,12 @@
 
 mod cutter;
 mod drop;
+mod pipe;
 
 use std::cell::Cell;
 use std::io;
+use std::mem;
+use std::sync::mpsc::SyncSender;
 
 use heed::types::DecodeIgnore;
 use heed::{PutFlags, RoTxn, RwTxn};
@@ -19,6 +22,7 @@ use runs::WordSorter;
 use self::cutter::{Cutter, Ready};
 pub(super) use self::drop::drop_all;
 use self::drop::drop_others;
+use self::pipe::pipe;
 use super::environment::Opened;
 use super::errors::{Failure, io_error};
 use super::image::{
@@ -28,7 +32,7 @@ use super::record;
 use super::shared::Shared;
 
 /// The records read in one snapshot.
-const STEP: usize = 50_000;
+const STEP: usize = 10_000;
 /// The memory in which keys are sorted.
 const SORT_BYTES: usize = 64 << 20;
 /// The share of an image's work that is reading records.
@@ -49,21 +53,8 @@ pub(super) fn write(shared: &Shared, progress: &mut dyn FnMut(f64)) -> Result<bo
     drop_others(shared, claim.generation)?;
     let mut cutter = Cutter::new(claim.generation, shared.limits.block_bytes);
     let Some(sorter) = claim.collect(&mut cutter, progress)? else { return Ok(false) };
-    let (mut n_taken, n_words) = (0_u64, sorter.len());
-    let mut words = sorter.finish(SORT_BYTES);
-    while let Some(word) = words.next_word().map_err(|error| unsorted(&error))? {
-        let flag = u8::try_from(words.part()).map_err(|_| Error::invalid("a flag above 255"))?;
-        cutter.push(flag, word, None);
-        n_taken += 1;
-        if cutter.ready.len() >= shared.limits.blocks_at_once {
-            if !claim.put(&mut cutter.ready)? {
-                return Ok(false);
-            }
-            progress(READING + (1.0 - READING) * n_taken as f64 / n_words as f64);
-        }
-    }
-    let sections = cutter.finish();
-    if !claim.put(&mut cutter.ready)? || !claim.end(sections)? {
+    let Some(sections) = claim.file(sorter, cutter, progress)? else { return Ok(false) };
+    if !claim.end(sections)? {
         return Ok(false);
     }
     drop_others(shared, claim.generation)?;
@@ -115,35 +106,54 @@ impl<'a> Claim<'a> {
     /// place.
     fn collect(&self, cutter: &mut Cutter, progress: &mut dyn FnMut(f64)) -> Result<Option<WordSorter>> {
         let mut sorter = WordSorter::new(self.shared.environment.directory(), N_FLAGS);
-        let mut first = 0;
-        loop {
-            let decoded = self.shared.read(|opened, txn, Metadata { kind, .. }| {
-                let mut decoded = Vec::new();
-                for entry in opened.log.range(txn, &(first..=self.up_to))?.take(STEP) {
-                    let (number, bytes) = entry?;
-                    let sketch = record::decode_sketch(number, bytes, kind)?;
-                    decoded.push((number, fingerprints(kind, &sketch), sketch));
+        let (shared, up_to, mut n_documents) = (self.shared, self.up_to, 0);
+        let collected = pipe(
+            |steps| read_steps(shared, up_to, steps),
+            |Step { n, last, fingerprints, keys }| {
+                for (word, bits) in fingerprints {
+                    cutter.push(FINGERPRINTS, word, Some(bits));
                 }
-                Ok(decoded)
-            })?;
-            let Some((last, ..)) = decoded.last() else { return Ok(Some(sorter)) };
-            first = last + 1;
-            for (number, fingerprints, sketch) in &decoded {
-                let Some(fingerprints) = fingerprints else { return Ok(None) };
-                for &(family, bits) in fingerprints {
-                    cutter.push(FINGERPRINTS, word_of(*number, family), Some(bits));
+                for (flag, word) in keys {
+                    sorter.push(flag.into(), word).map_err(|error| unsorted(&error))?;
                 }
-                for key in sketch.keys() {
-                    let word = u64::from(key.segment) << 32 | number;
-                    sorter.push(key.flag.into(), word).map_err(|error| unsorted(&error))?;
+                n_documents += n;
+                progress(READING * last as f64 / up_to as f64);
+                self.put(&mut cutter.ready)
+            },
+        )?;
+        self.n_documents.set(n_documents);
+        Ok(collected.map(|()| sorter))
+    }
+
+    /// Writes the keys into blocks, in their order. `None` where another writer has begun.
+    fn file(
+        &self,
+        sorter: WordSorter,
+        mut cutter: Cutter,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<Option<Vec<Section>>> {
+        let (blocks_at_once, n_words) = (self.shared.limits.blocks_at_once, sorter.len());
+        pipe(
+            |to: &SyncSender<(Vec<Ready>, u64)>| {
+                let (mut words, mut n_taken) = (sorter.finish(SORT_BYTES), 0);
+                while let Some(word) = words.next_word().map_err(|error| unsorted(&error))? {
+                    let flag = u8::try_from(words.part()).map_err(|_| Error::invalid("a flag above 255"))?;
+                    cutter.push(flag, word, None);
+                    n_taken += 1;
+                    if cutter.ready.len() >= blocks_at_once
+                        && to.send((mem::take(&mut cutter.ready), n_taken)).is_err()
+                    {
+                        return Ok(None);
+                    }
                 }
-            }
-            self.n_documents.update(|n| n + decoded.len() as u64);
-            if !self.put(&mut cutter.ready)? {
-                return Ok(None);
-            }
-            progress(READING * *last as f64 / self.up_to as f64);
-        }
+                let sections = cutter.finish();
+                Ok(to.send((cutter.ready, n_taken)).is_ok().then_some(sections))
+            },
+            |(mut ready, n_taken)| {
+                progress(READING + (1.0 - READING) * n_taken as f64 / n_words.max(1) as f64);
+                self.put(&mut ready)
+            },
+        )
     }
 
     /// Writes the blocks that are ready, a few at a time. Returns false if another writer has
@@ -206,6 +216,47 @@ fn last_generation(opened: &Opened, txn: &RoTxn<'_>) -> Result<u64, Failure> {
     let last = opened.blocks()?.last(txn)?.and_then(|(key, _)| Place::decode(key));
     let written = last.map_or(0, |place| place.generation);
     Ok(noted.unwrap_or(0).max(written.into()))
+}
+
+/// What an image has of some documents.
+struct Step {
+    n: u64,
+    /// The number of the last one.
+    last: u64,
+    /// Words of numbers and families, ascending, with the fingerprints.
+    fingerprints: Vec<(u64, u64)>,
+    /// Flags and words of the keys.
+    keys: Vec<(u8, u64)>,
+}
+
+/// Reads the documents up to a change, and hands them on in steps. `None` where nothing takes them
+/// any more, or where a document has facets for which an image has no place.
+fn read_steps(shared: &Shared, up_to: u64, to: &SyncSender<Step>) -> Result<Option<()>> {
+    let mut first = 0;
+    loop {
+        let read = shared.read(|opened, txn, Metadata { kind, .. }| {
+            let mut step = Step { n: 0, last: 0, fingerprints: Vec::new(), keys: Vec::new() };
+            for entry in opened.log.range(txn, &(first..=up_to))?.take(STEP) {
+                let (number, bytes) = entry?;
+                let sketch = record::decode_sketch(number, bytes, kind)?;
+                let Some(fingerprints) = fingerprints(kind, &sketch) else { return Ok(None) };
+                step.n += 1;
+                step.last = number;
+                let words = fingerprints.iter().map(|&(family, bits)| (word_of(number, family), bits));
+                step.fingerprints.extend(words);
+                step.keys.extend(sketch.keys().map(|key| (key.flag, u64::from(key.segment) << 32 | number)));
+            }
+            Ok(Some(step))
+        })?;
+        let Some(step) = read else { return Ok(None) };
+        if step.n == 0 {
+            return Ok(Some(()));
+        }
+        first = step.last + 1;
+        if to.send(step).is_err() {
+            return Ok(None);
+        }
+    }
 }
 
 /// The families under whose flags a document is filed, ascending, each with the bits filed there;
