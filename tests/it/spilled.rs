@@ -146,7 +146,7 @@ fn a_job_that_is_killed_beyond_its_memory_goes_on() {
     assert!(fs::read(kept).unwrap() == fs::read(whole).unwrap());
 }
 
-/// What a pipe has taken before memory ended comes there once.
+/// A pipe takes each line once, also those of the attempt before memory ended.
 #[test]
 fn pipes_take_each_line_once() {
     let place = tempfile::tempdir().unwrap();

@@ -218,7 +218,7 @@ fn last_generation(opened: &Opened, txn: &RoTxn<'_>) -> Result<u64, Failure> {
     Ok(noted.unwrap_or(0).max(written.into()))
 }
 
-/// What an image has of some documents.
+/// The fingerprints and keys of some documents, as an image has them.
 struct Step {
     n: u64,
     /// The number of the last one.

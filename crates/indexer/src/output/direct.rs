@@ -133,7 +133,7 @@ mod tests {
         // An output that has ended is another one.
         open().unwrap().write_all(b"!").unwrap();
         assert_eq!(*sink.0.lock().unwrap(), b"the first and the last!");
-        // What differs is never written after what was there.
+        // Other bytes are never written after those that were there.
         assert!(open().unwrap().write_all(b"?!").is_err());
         assert_eq!(*sink.0.lock().unwrap(), b"the first and the last!");
     }

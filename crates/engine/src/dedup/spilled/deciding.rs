@@ -217,7 +217,7 @@ impl Deciding {
         Ok(nearest)
     }
 
-    /// The numbers of the kept documents of some ids.
+    /// The numbers of the kept documents of some ids, in their order; `None` where none is kept.
     pub(super) fn numbers_of(
         &self,
         ids: &[DocumentId],
