@@ -241,11 +241,12 @@ impl Server {
         wait: Wait,
         work: &mut impl FnMut(&mut Connection) -> RedisResult<T>,
     ) -> Result<T, Failure> {
+        let mut lease = self.take(tries.until().deadline)?;
+        // Made after the wait for a connection, which leaves less of the patience for the reply.
         let until = match wait {
             Wait::Patient => tries.until(),
             Wait::Until(_) => tries.until().late(),
         };
-        let mut lease = self.take(until.deadline)?;
         let waits = self.waits(until);
         let mut connection = match lease.connection.take() {
             Some(connection) => connection,

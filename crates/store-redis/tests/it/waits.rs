@@ -8,10 +8,10 @@ use index::{Clock, ErrorKind, Identity, Metadata, OpenOptions, Store};
 
 use crate::server::server;
 
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Callers beyond the sixteen with connections waited for one, and then as long again for the
-/// reply.
+/// Callers that begin a second after those with connections get one just before their patience
+/// ends. They waited as long again for the reply.
 #[test]
 fn more_callers_than_connections_give_up_together() {
     let Some(server) = server() else { return };
@@ -20,6 +20,7 @@ fn more_callers_than_connections_give_up_together() {
     server.open("waits", Clock::system()).create(&metadata).unwrap();
     let store = server.open_with("waits", PATIENCE);
     store.insert(&[document("a", 1)]).unwrap();
+    let n_connections = store.status().unwrap().connections.unwrap().n_max;
     server.signal("STOP");
     let waited: Vec<Duration> = thread::scope(|scope| {
         let call = || {
@@ -28,7 +29,9 @@ fn more_callers_than_connections_give_up_together() {
             assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
             begun.elapsed()
         };
-        let callers: Vec<_> = (0..40).map(|_| scope.spawn(call)).collect();
+        let mut callers: Vec<_> = (0..n_connections).map(|_| scope.spawn(call)).collect();
+        thread::sleep(Duration::from_secs(1));
+        callers.extend((0..24).map(|_| scope.spawn(call)));
         callers.into_iter().map(|caller| caller.join().unwrap()).collect()
     });
     server.signal("CONT");
