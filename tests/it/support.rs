@@ -163,10 +163,10 @@ pub(crate) fn without_settings(command: &mut Command) {
     }
 }
 
-/// Waits until `is_so` returns true. Panics after 30 seconds.
+/// Waits until `is_so` returns true. Panics after two minutes.
 #[track_caller]
 pub(crate) fn until(is_so: impl FnMut() -> bool) {
-    until_within(Duration::from_secs(30), is_so);
+    until_within(Duration::from_secs(120), is_so);
 }
 
 /// Waits until `is_so` returns true. Panics after `limit`.

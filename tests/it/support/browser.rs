@@ -163,7 +163,7 @@ impl Browser {
         let begun = Instant::now();
         until(|| {
             // Ahead of the limit of `until`, so the message can show the text of the page.
-            let is_late = begun.elapsed() > Duration::from_secs(25);
+            let is_late = begun.elapsed() > Duration::from_secs(100);
             assert!(!is_late, "this is never so: {expression}; the page says:\n{}", self.text("body"));
             self.script(&format!("return Boolean({expression})")) == true
         });

@@ -171,7 +171,7 @@ fn clients_that_trickle_are_given_up() {
             String::from_utf8(answer).unwrap()
         });
         let begun = Instant::now();
-        while begun.elapsed().as_secs() < 20 && !answer.is_finished() {
+        while begun.elapsed().as_secs() < 120 && !answer.is_finished() {
             assert_eq!(worker.post("/v1/query", &json!({ "text": TEXT })).0, 200);
             // The connection may be closed by now.
             connection.write_all(b"x").unwrap_or(());

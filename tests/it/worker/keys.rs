@@ -143,7 +143,7 @@ fn keys_come_and_go_while_it_runs() {
     let other = add_key(&file, "other", "read", "");
     let begun = std::time::Instant::now();
     until(|| status(&worker, &revoked) == 401);
-    assert!(begun.elapsed().as_secs() < 10, "it is looked at each second");
+    assert!(begun.elapsed().as_secs() < 30, "it is looked at each second");
     assert_eq!(status(&worker, &other), 200);
     assert!(worker.log_until("the keys read again").contains("n_read=1"));
     assert_eq!(answer_of_line(), 401);
