@@ -30,6 +30,7 @@ fn more_callers_than_connections_give_up_together() {
             begun.elapsed()
         };
         let mut callers: Vec<_> = (0..n_connections).map(|_| scope.spawn(call)).collect();
+        // No wait for a state: by it the patience of the others ends later.
         thread::sleep(Duration::from_secs(1));
         callers.extend((0..24).map(|_| scope.spawn(call)));
         callers.into_iter().map(|caller| caller.join().unwrap()).collect()
