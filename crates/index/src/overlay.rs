@@ -6,8 +6,6 @@ mod layer;
 use std::ops::Deref;
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use tables::Cost;
-
 use self::layer::{Layer, Writer, rank};
 use crate::backend::{rule, search};
 use crate::retention::Horizon;
@@ -250,10 +248,7 @@ impl<B: Deref<Target = dyn Store> + Send + Sync> Store for Overlay<B> {
         let in_base = self.near_in_base(&layer, queries, rule, limit)?;
         let together = |(above, (in_base, n_hidden)): (Neighbours, (Neighbours, u64))| {
             let n_matches = (in_base.n_matches + above.n_matches).saturating_sub(n_hidden);
-            let cost = Cost {
-                n_buckets: in_base.cost.n_buckets + above.cost.n_buckets,
-                n_candidates: in_base.cost.n_candidates + above.cost.n_candidates,
-            };
+            let cost = in_base.cost + above.cost;
             let counts = |found: &Match| !layer.hidden.contains(&found.id);
             let mut matches: Vec<Match> = in_base.matches.into_iter().filter(counts).collect();
             matches.extend(above.matches);

@@ -136,8 +136,7 @@ impl Filed for Searched<'_> {
                     visit(Hit { query: place, ..hit });
                 })?,
             };
-            cost.n_buckets += of_query.n_buckets;
-            cost.n_candidates += of_query.n_candidates;
+            cost += of_query;
         }
         Ok(cost)
     }

@@ -1,5 +1,7 @@
 //! The interface of every layout: numbers filed under sketches, and the search for near ones.
 
+use std::ops::{Add, AddAssign};
+
 use simhash::{Distance, Facet, Fingerprint};
 
 /// One stored sketch that a query met.
@@ -23,6 +25,23 @@ pub struct Cost {
     /// Sketches in the buckets whose distance was computed; one that shares several buckets counts
     /// in each.
     pub n_candidates: u64,
+}
+
+impl Add for Cost {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            n_buckets: self.n_buckets + other.n_buckets,
+            n_candidates: self.n_candidates + other.n_candidates,
+        }
+    }
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
 }
 
 /// An exact in-memory search structure: numbers (the caller's names for documents) filed under

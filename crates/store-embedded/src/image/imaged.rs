@@ -54,16 +54,14 @@ impl Filed for Imaged<'_, '_> {
         let Some(image) = &self.image else { return Ok(self.later.near(queries, max_distance, visit)) };
         let mut cost = Cost::default();
         for (place, query) in queries.iter().enumerate() {
-            let of_query = self.later.near(&[*query], max_distance, &mut |hit| {
+            cost += self.later.near(&[*query], max_distance, &mut |hit| {
                 visit(Hit { query: place, ..hit });
             });
-            let Cost { n_buckets, n_candidates } = of_query;
             let imaged = image.near(query, max_distance, &mut |number, fingerprint| {
                 let distance = fingerprint.distance(query.fingerprint());
                 visit(Hit { query: place, fingerprint, distance, numbers: slice::from_ref(&number) });
             });
-            cost.n_buckets += n_buckets;
-            cost.n_candidates += n_candidates + imaged.map_err(|fault| self.explain(image, fault))?;
+            cost.n_candidates += imaged.map_err(|fault| self.explain(image, fault))?;
         }
         Ok(cost)
     }

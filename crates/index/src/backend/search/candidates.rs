@@ -62,13 +62,11 @@ impl Candidates {
                 .enumerate()
                 .filter_map(|(place, query)| Some((place, query.facet(family)?)))
                 .unzip();
-            let cost = tables.near(&facets, rule.within(family), &mut |hit| {
+            self.cost += tables.near(&facets, rule.within(family), &mut |hit| {
                 let numbers = hit.numbers.iter().copied().filter(|&number| counts(number));
                 let (query, promise) = (places[hit.query], Promise::new(family, hit.distance));
                 self.proposed.extend(numbers.map(|number| Candidate { query, number, promise }));
             })?;
-            self.cost.n_buckets += cost.n_buckets;
-            self.cost.n_candidates += cost.n_candidates;
         }
         Ok(())
     }
