@@ -20,7 +20,7 @@ mod screen;
 pub mod settings;
 
 pub use limits::see_limits;
-pub use memory::{MemoryLimits, MemoryUse, give_memory_back, limit_memory};
+pub use memory::{MemoryLimits, MemoryUse, give_memory_back, held_bytes, limit_memory, machine_bytes};
 pub use printable::{line, lines};
 pub use say::{complain, error, exit_with, print_to_stderr};
 pub use screen::{LogLines, Screen, stderr, stderr_exact, stdout};

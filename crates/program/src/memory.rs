@@ -114,9 +114,8 @@ impl MemoryLimits {
 
     fn nearest_of(&self, status: &str) -> Option<MemoryUse> {
         let uses = self.0.iter().filter_map(|limit| {
-            let kib = status.lines().find_map(|line| line.strip_prefix(limit.field))?;
-            let kib: u64 = kib.trim().strip_suffix("kB")?.trim().parse().ok()?;
-            Some(MemoryUse { n_bytes: kib << 10, n_bytes_max: limit.n_bytes, limit: limit.name })
+            let n_bytes = bytes_of(status, limit.field)?;
+            Some(MemoryUse { n_bytes, n_bytes_max: limit.n_bytes, limit: limit.name })
         });
         uses.max_by(|a, b| a.share().total_cmp(&b.share()))
     }
@@ -172,14 +171,31 @@ pub fn give_memory_back() {
 
 /// The memory of this process and what else the machine has free.
 fn of_machine() -> Option<Limit> {
-    let bytes_of = |path: &str, field: &str| {
-        let text = fs::read_to_string(path).ok()?;
-        let kib = text.lines().find_map(|line| line.strip_prefix(field))?;
-        let kib: u64 = kib.trim().strip_suffix("kB")?.trim().parse().ok()?;
-        Some(kib << 10)
-    };
-    let n_bytes = bytes_of("/proc/meminfo", "MemAvailable:")? + bytes_of("/proc/self/status", "RssAnon:")?;
+    let n_bytes = memory_of_machine("MemAvailable:")? + held_bytes()?;
     Some(Limit { n_bytes, field: "RssAnon:", name: "what this machine has free" })
+}
+
+/// Bytes of memory of this machine; `None` on a system that does not report them.
+#[must_use]
+pub fn machine_bytes() -> Option<u64> {
+    memory_of_machine("MemTotal:")
+}
+
+/// Bytes of memory that this process holds, without pages of files; `None` on a system that does
+/// not report them.
+#[must_use]
+pub fn held_bytes() -> Option<u64> {
+    bytes_of(&fs::read_to_string("/proc/self/status").ok()?, "RssAnon:")
+}
+
+fn memory_of_machine(field: &str) -> Option<u64> {
+    bytes_of(&fs::read_to_string("/proc/meminfo").ok()?, field)
+}
+
+/// The bytes in a line of kB in `text`, as Linux writes them, whose start is `field`.
+fn bytes_of(text: &str, field: &str) -> Option<u64> {
+    let kib = text.lines().find_map(|line| line.strip_prefix(field))?;
+    Some(kib.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
 }
 
 /// Returns the least limit of the control groups in `groups`, the content of `/proc/self/cgroup`,

@@ -28,21 +28,13 @@ impl Machine {
             let line = text.lines().find(|line| line.starts_with(field))?;
             Some(line.split_once(':')?.1.trim().to_owned())
         };
-        let kib = line("/proc/meminfo", "MemTotal");
         Self {
             processor: line("/proc/cpuinfo", "model name"),
             n_cores: thread::available_parallelism().map_or(1, NonZeroUsize::get),
-            n_bytes: kib.and_then(|kib| kib.strip_suffix(" kB")?.parse::<u64>().ok()).map(|kib| kib << 10),
+            n_bytes: program::machine_bytes(),
             memory_limit: MemoryLimits::of_process().least_of_all(),
             load: read("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse().ok()),
             system: read("/proc/sys/kernel/osrelease").map(|release| format!("Linux {}", release.trim())),
         }
     }
-}
-
-/// Bytes of memory that this process holds, without pages of files.
-pub(super) fn held_bytes() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let kib = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
-    Some(kib.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
 }

@@ -7,8 +7,8 @@ use anyhow::ensure;
 use engine::dedup::{Candidate, Kept, Verdict};
 use engine::{Buffers, Engine, Options};
 use index::{DocumentId, Features, Profile};
+use program::held_bytes;
 
-use super::machine::held_bytes;
 use super::rounds::{Measured, Round, Rounds};
 use super::{Bench, Corpus};
 
