@@ -36,6 +36,7 @@ import org.apache.hadoop.hbase.client.Delete;
 import org.apache.hadoop.hbase.client.Get;
 import org.apache.hadoop.hbase.client.Put;
 import org.apache.hadoop.hbase.client.RegionInfo;
+import org.apache.hadoop.hbase.client.RowMutations;
 import org.apache.hadoop.hbase.client.Table;
 import org.apache.hadoop.hbase.client.TableDescriptor;
 import org.apache.hadoop.hbase.io.hfile.CacheConfig;
@@ -71,6 +72,7 @@ public class BulkLoad {
   static final byte[] METADATA_ROW = Bytes.toBytes("pigeonhole");
   static final byte[] METADATA_FAMILY = Bytes.toBytes("m");
   static final byte[] METADATA = Bytes.toBytes("metadata");
+  static final byte[] OLDER = Bytes.toBytes("older");
   static final byte[] INDEX_FAMILY = Bytes.toBytes("f");
   static final byte[] DOCUMENT_FAMILY = Bytes.toBytes("d");
 
@@ -187,7 +189,14 @@ public class BulkLoad {
       } else {
         checkStill(connection, documents, false, "what was loaded may be in another one, so drop both tables and begin anew");
       }
-      table.delete(new Delete(METADATA_ROW).addColumns(METADATA_FAMILY, mark));
+      Delete ended = new Delete(METADATA_ROW).addColumns(METADATA_FAMILY, mark);
+      if (isNew) {
+        table.delete(ended);
+      } else {
+        // The note ends the tiers that processes have filled before: they lack the cells, which are older than the load's end.
+        Put note = new Put(METADATA_ROW).addColumn(METADATA_FAMILY, OLDER, Bytes.toBytes("load." + rows.timestamp));
+        table.mutateRow(RowMutations.of(Arrays.asList(note, ended)));
+      }
     }
     fs.delete(staging, true);
   }

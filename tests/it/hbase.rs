@@ -8,6 +8,7 @@ mod made_anew;
 mod put_back;
 mod schema;
 mod snapshots;
+mod tiers;
 
 use std::collections::BTreeMap;
 use std::fs;

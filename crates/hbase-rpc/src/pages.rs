@@ -54,6 +54,9 @@ pub struct PageOptions {
     pub together_min: usize,
     /// True if blocks that are read stay in the server's cache.
     pub cache_blocks: bool,
+    /// The least timestamp of cells that are read, in milliseconds; `None` for cells of any time. A
+    /// server skips files whose cells are all older.
+    pub since: Option<i64>,
 }
 
 /// A page: pieces of rows, each the cells of one row.

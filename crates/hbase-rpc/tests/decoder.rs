@@ -121,7 +121,8 @@ async fn ask(client: &Client, which: u64) -> Result<(), Error> {
             Ok(())
         }
         _ => {
-            let options = PageOptions { pieces_max: 3, cells_max: 4, together_min: 2, cache_blocks: true };
+            let options =
+                PageOptions { pieces_max: 3, cells_max: 4, together_min: 2, cache_blocks: true, since: None };
             let ranges = [Range::new("a", "b"), Range::new("b", "o"), Range::new("o", "")];
             let mut visit = |_, _: Pages| Ok::<(), Error>(());
             client.pages("t", &"f".into(), &ranges, &options, &mut visit).await

@@ -1,11 +1,12 @@
 //! The context that the operations of a store share.
 
-use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 
 use index::backend::Horizon;
 use index::{Clock, Rule, SketchKind};
 
 use super::rows::Rows;
+use super::tier::Tier;
 
 /// The context of one call: the rows and the settings of an index.
 pub(super) struct Access<'a> {
@@ -16,6 +17,8 @@ pub(super) struct Access<'a> {
     pub(super) horizon: Horizon,
     /// True if the index keeps the texts of its documents.
     pub(super) keeps_texts: bool,
+    /// What this process knows of older cells, for the searches of claimants.
+    pub(super) tier: Option<Arc<Tier>>,
 }
 
 impl Access<'_> {
@@ -28,9 +31,4 @@ impl Access<'_> {
     pub(super) fn counts_by(&self, rule: &Rule) -> bool {
         self.keeps_texts && rule.counter.is_some()
     }
-}
-
-/// Draws a random number to identify one owner of claims, or one mark; no two draw the same.
-pub(super) fn owner() -> u64 {
-    RandomState::new().hash_one(std::process::id())
 }

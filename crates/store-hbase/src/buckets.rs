@@ -5,6 +5,7 @@ use simhash::{BucketKey, Distance, Facet, Fingerprint, KeyRange, RowKey};
 
 use super::layout::{INDEX_FAMILY, decode_id, decode_index_row, in_row};
 use super::rows::{Rows, Span, Table};
+use super::tier::Tier;
 
 /// The part of a query's buckets to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,13 +69,23 @@ pub(super) struct BucketPages {
 }
 
 impl Buckets {
-    /// Adds the buckets of a query within `reach`; `rule` gives the distance for each family.
-    pub(super) fn add(&mut self, query: usize, sketch: &Sketch, rule: &Rule, reach: Reach) {
+    /// Adds the buckets of a query within `reach`; `rule` gives the distance for each family. Where
+    /// the `tier` has nothing near, only later cells of a bucket are read.
+    pub(super) fn add(
+        &mut self,
+        query: usize,
+        sketch: &Sketch,
+        rule: &Rule,
+        reach: Reach,
+        tier: Option<&Tier>,
+    ) {
         for (family, facet) in sketch.facets() {
             let (family, within) = (*family, rule.within(*family));
+            let since = tier.map(|tier| tier.since(rule, family, facet));
             for &key in facet.keys().iter().step_by(reach.step()) {
                 let range = KeyRange::of_bucket(key);
-                self.spans.push(Span::new(range.start(), range.end()));
+                let since = since.as_ref().and_then(|since| since(key));
+                self.spans.push(Span { since, ..Span::new(range.start(), range.end()) });
                 self.whose.push(Bucket { query, family, key, fingerprint: facet.fingerprint(), within });
             }
         }

@@ -2,10 +2,10 @@
 //! all of the table.
 
 use index::{Cell, CellPage, Cursor, Error, Result, Segments};
-use simhash::{ROW_KEY_LEN, RowKey};
+use simhash::ROW_KEY_LEN;
 
 use super::access::Access;
-use super::layout::{INDEX_FAMILY, decode_owned_id, in_row};
+use super::layout::{INDEX_FAMILY, bounds, decode_owned_id, decode_row, in_row};
 use super::rows::{LONG_PAGE_RESULTS, Row, Span, Table};
 
 /// The first byte of a cursor: `AT_ROW` if the row in the cursor is still to be read, `WITHIN_ROW`
@@ -20,12 +20,9 @@ pub(super) fn cells(
     after: &Cursor,
     limit: usize,
 ) -> Result<CellPage> {
-    let end = match segments.end() {
-        Some(end) => end.to_be_bytes().to_vec(),
-        None => vec![0xff; ROW_KEY_LEN + 1],
-    };
+    let (first, end) = bounds(segments);
     let (start, within) = match after.bytes().split_first() {
-        None => (&segments.start().to_be_bytes()[..], None),
+        None => (&first[..], None),
         Some((&AT_ROW, start)) => (start, None),
         Some((&WITHIN_ROW, rest)) if rest.len() >= ROW_KEY_LEN => {
             let (row, qualifier) = rest.split_at(ROW_KEY_LEN);
@@ -43,10 +40,7 @@ pub(super) fn cells(
     let mut page =
         CellPage { cells: Vec::with_capacity(rows.len()), next: span.rest(&rows).as_ref().map(cursor) };
     for Row { key, cells } in rows {
-        let row = RowKey::decode(&key).map_err(|error| {
-            let why = "somebody else has written to the table: delete it in the HBase shell";
-            in_row(&key, Error::corrupt(format!("{error}; {why}")))
-        })?;
+        let row = decode_row(&key)?;
         for cell in cells {
             if page.cells.len() == limit {
                 // A row of several documents has more cells than one.

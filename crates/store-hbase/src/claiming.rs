@@ -15,10 +15,11 @@ use index::backend::retry::{Failed, Late, Pause, Retry, Tries};
 use index::{Document, DocumentId, Error, ErrorKind, Insertion, Result, Rule, Sketch};
 
 use self::claimed::Claimed;
-use super::access::{Access, owner};
+use super::access::Access;
 use super::buckets::Reach;
 use super::counters::Counters;
 use super::documents::{self, Stored};
+use super::drawn::drawn;
 use super::layout::digest;
 use super::meet::{Ghosts, Lookout, meet};
 use super::order::waits_for;
@@ -80,7 +81,7 @@ fn insert_batch(
     let waits_for = waits_for(documents, &stored, rule);
     let mut stored = Some(stored);
     let mut insertions: Vec<Option<Insertion>> = vec![None; documents.len()];
-    let owner = owner();
+    let owner = drawn();
     loop {
         let left: Vec<usize> = (0..documents.len()).filter(|&place| insertions[place].is_none()).collect();
         if left.is_empty() {

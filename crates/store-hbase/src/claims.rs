@@ -54,6 +54,11 @@ use std::collections::BTreeMap;
 use index::backend::rule;
 use index::{Document, DocumentId, Insertion, Match, Rule, Sketch, Source};
 
+/// The longest time in milliseconds from the timestamp of a claim to the end of the write of its
+/// cells. A claimant that takes longer announces its claim anew, so that its cells have a time near
+/// to their write: searches that know the older cells read only later ones (`tier`).
+pub(crate) const FILED_WITHIN_MS: i64 = 60_000;
+
 /// The rank of a claim: the smaller ticket goes first. Its order must be the same for all writers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Ticket {
@@ -258,6 +263,7 @@ impl Claimant {
                 None => self.announce(entry, now),
             },
             (Stage::Announcing { .. }, Seen::Swapped(true)) => Stage::Filing,
+            (Stage::Filing, Seen::Filed) if self.is_late(now) => Stage::Reading { rival: None },
             (Stage::Filing, Seen::Filed) => Stage::Searching,
             (Stage::Searching, Seen::Entries(entries)) => self.resolve(Rivals::new(), entries, now),
             (Stage::Waiting { rivals, .. }, Seen::Entries(entries)) => self.resolve(rivals, entries, now),
@@ -298,7 +304,9 @@ impl Claimant {
             // The answer to a compare-and-set was lost.
             match claim.state {
                 State::Committed => return Stage::Done(self.success()),
-                State::Pending if self.claim.as_ref() == Some(claim) => return Stage::Filing,
+                State::Pending if self.claim.as_ref() == Some(claim) && !self.is_late(now) => {
+                    return Stage::Filing;
+                }
                 _ => {}
             }
         }
@@ -392,6 +400,11 @@ impl Claimant {
 
     fn is_rival(&self, id: &DocumentId, claim: &Claim) -> bool {
         claim.state == State::Pending && self.matched(id, &claim.sketch).is_some()
+    }
+
+    /// Returns true if cells written now are too late for the timestamp of the own claim.
+    fn is_late(&self, now: i64) -> bool {
+        now - self.announced().timestamp > FILED_WITHIN_MS
     }
 
     fn is_over(&self, claim: &Claim, since: i64, now: i64) -> bool {

@@ -6,7 +6,7 @@ mod text;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use minhash::Signature;
-use simhash::{BucketKey, Fingerprint, RowKey};
+use simhash::{BucketKey, Fingerprint, ROW_KEY_LEN, RowKey};
 
 pub(crate) use self::claim::{decode_claim, encode_claim};
 pub(crate) use self::text::{
@@ -14,7 +14,7 @@ pub(crate) use self::text::{
     text_qualifier,
 };
 use self::text::{digest_word, parse_digest};
-use index::{DocumentId, Error, Features, MAX_SKETCH_KEYS, Result, Sketch, SketchKind, Source};
+use index::{DocumentId, Error, Features, MAX_SKETCH_KEYS, Result, Segments, Sketch, SketchKind, Source};
 
 /// The family of the index table, with a cell for each document that is filed in a row.
 pub(crate) const INDEX_FAMILY: u8 = b'f';
@@ -39,6 +39,12 @@ pub(crate) const METADATA_COLUMN: &[u8] = b"m:metadata";
 
 /// The column of the last mark of a job, which is only ever compared and set.
 pub(crate) const MARK_COLUMN: &[u8] = b"m:mark";
+
+/// The column of the last note of cells with an old timestamp.
+pub(crate) const OLDER_COLUMN: &[u8] = b"m:older";
+
+/// The column that is written to learn the time of HBase.
+pub(crate) const TIME_COLUMN: &[u8] = b"m:time";
 
 /// The qualifier of a bulk load's mark, beside the metadata, before the timestamp of the load's
 /// cells.
@@ -90,6 +96,20 @@ pub(crate) fn decode_index_row(key: &[u8], bucket: BucketKey) -> Result<RowKey> 
         Ok(row) if row.bucket() == bucket => Ok(row),
         _ => Err(damaged("the row", key, "is not one of the bucket that it lies in")),
     }
+}
+
+/// Reads the key of an index row.
+pub(crate) fn decode_row(key: &[u8]) -> Result<RowKey> {
+    RowKey::decode(key).map_err(|error| {
+        let why = "somebody else has written to the table: delete it in the HBase shell";
+        in_row(key, Error::corrupt(format!("{error}; {why}")))
+    })
+}
+
+/// Returns the first key of the index rows of some segments, and the first key after them.
+pub(crate) fn bounds(segments: Segments) -> (Vec<u8>, Vec<u8>) {
+    let end = segments.end().map_or_else(|| vec![0xff; ROW_KEY_LEN + 1], |end| end.to_be_bytes().to_vec());
+    (segments.start().to_be_bytes().to_vec(), end)
 }
 
 /// Adds the row to an error that was met in it.

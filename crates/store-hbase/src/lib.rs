@@ -5,8 +5,8 @@
 //! `simhash::RowKey`. A row has a cell for each document of that key; a query reads one short range
 //! of rows for each of its keys. `schema/README.md` draws the stored rows. The crate consists of
 //! the rows (`rows`, the seam), their meaning (`layout`, `documents`, `buckets`), and the
-//! operations on them (`near`, `write`, `remove`, and `claiming` for `insert_if_new`). `bulk` gives
-//! the rows for loads past all of these.
+//! operations on them (`near`, `write`, `remove`, and `claiming` for `insert_if_new`). `tier` is
+//! what claimants know of older cells, and `bulk` gives the rows for loads past all of these.
 //!
 //! # Adding a transport
 //!
@@ -31,6 +31,7 @@ mod claiming;
 mod claims;
 mod counters;
 mod documents;
+mod drawn;
 mod examine;
 #[cfg(all(feature = "thrift", any(test, feature = "testsuite")))]
 mod fake;
@@ -39,6 +40,7 @@ mod loads;
 mod marks;
 mod meet;
 mod near;
+mod older;
 mod opening;
 mod options;
 mod order;
@@ -56,6 +58,7 @@ mod store;
 mod tests;
 #[cfg(feature = "thrift")]
 mod thrift;
+mod tier;
 mod transport;
 mod uri;
 mod witness;
@@ -71,4 +74,4 @@ pub use self::bulk::{BulkLoad, Standing};
 pub use self::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
 pub use self::store::HbaseStore;
 pub use self::transport::Transport;
-pub use self::uri::{HbaseUri, TlsFiles};
+pub use self::uri::{HbaseUri, TierOptions, TlsFiles};

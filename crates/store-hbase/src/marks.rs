@@ -6,7 +6,7 @@
 
 use index::{Result, WriteMark};
 
-use super::access::owner;
+use super::drawn::drawn;
 use super::layout::{MARK_COLUMN, METADATA_ROW, damaged, in_row};
 use super::rows::{Rows, Swap, Swapped, Table};
 
@@ -20,7 +20,7 @@ pub(super) fn next(rows: &dyn Rows) -> Result<WriteMark> {
     loop {
         let from = stored(rows)?;
         let number = from.as_deref().map(decode).transpose()?.map_or(0, |last| last.number) + 1;
-        let mark = WriteMark { number, checksum: Some(owner() as u32) };
+        let mark = WriteMark { number, checksum: Some(drawn() as u32) };
         let (row, column) = (METADATA_ROW.to_vec(), MARK_COLUMN.to_vec());
         let put = Swap { row, column, from, to: encode(&mark), time_to_live: None };
         // After another job's mark, or a lost answer, the number after that is as good.

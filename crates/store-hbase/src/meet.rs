@@ -128,7 +128,7 @@ pub(super) fn meet(
 ) -> Result<Vec<Vec<(DocumentId, Stored)>>> {
     let mut buckets = Buckets::default();
     for (number, lookout) in lookouts.iter().enumerate() {
-        buckets.add(number, &lookout.sketch, lookout.rule, lookout.reach);
+        buckets.add(number, &lookout.sketch, lookout.rule, lookout.reach, access.tier.as_deref());
     }
     let mut found: Vec<Found> = Vec::new();
     found.resize_with(lookouts.len(), Found::default);

@@ -210,7 +210,7 @@ fn run(access: &Access<'_>, searches: &mut [Search<'_>]) -> Result<()> {
     for (number, search) in searches.iter_mut().enumerate().filter(|(_, search)| !search.is_settled) {
         search.begin();
         search.cost.n_buckets += search.query.n_keys() as u64;
-        buckets.add(number, search.query, search.rule, Reach::All);
+        buckets.add(number, search.query, search.rule, Reach::All, None);
         begun.insert(number);
     }
     let hasher = RandomState::new();

@@ -27,7 +27,7 @@ impl HbaseStore {
         let mut options = Options { n_connections: uri.n_connections, ..Options::default() };
         options.patience = patience.unwrap_or(options.patience);
         options.reply_timeout = options.reply_timeout.min(options.patience.max(REPLY_MIN));
-        Ok(Self::over(rows_at(uri, options)?, clock))
+        Ok(Self::over(rows_at(uri, options)?, clock).with_tier(uri.tier.clone()))
     }
 }
 

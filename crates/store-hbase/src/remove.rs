@@ -21,8 +21,9 @@ use std::time::Duration;
 use crate::claims::{Claim, State, Ticket};
 use index::{DocumentId, Error, ErrorKind, Result, Selection};
 
-use super::access::{Access, owner};
+use super::access::Access;
 use super::documents::{self, Stored, to_stored_document};
+use super::drawn::drawn;
 use super::layout::{CLAIM_COLUMN, document_row, encode_claim};
 use super::rows::{Swap, Swapped, Table};
 use super::write::{OldCells, Writes};
@@ -37,7 +38,7 @@ const ATTEMPTS_MAX: usize = 20;
 
 /// Implements [`Store::remove_if`](index::Store::remove_if).
 pub(super) fn remove_if(access: &Access<'_>, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
-    let owner = owner();
+    let owner = drawn();
     let mut left: BTreeSet<&DocumentId> = ids.iter().collect();
     let mut removed: BTreeSet<&DocumentId> = BTreeSet::new();
     let mut may_expire: HashMap<&DocumentId, Claim> = HashMap::new();

@@ -99,12 +99,15 @@ pub(crate) struct Span {
     pub(crate) within: Option<Vec<u8>>,
     /// The most results of a page of the span.
     pub(crate) n_results: usize,
+    /// The least timestamp of cells that are wanted; `None` for all. A transport may give older
+    /// cells, too.
+    pub(crate) since: Option<i64>,
 }
 
 impl Span {
     /// Returns a span of all rows from `start` on, before `end`.
     pub(crate) fn new(start: &[u8], end: &[u8]) -> Self {
-        Self { start: start.to_vec(), end: end.to_vec(), within: None, n_results: PAGE_RESULTS }
+        Self { start: start.to_vec(), end: end.to_vec(), within: None, n_results: PAGE_RESULTS, since: None }
     }
 
     /// Returns the rest of the span after a page, `None` if nothing remains. A page that is not

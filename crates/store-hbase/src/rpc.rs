@@ -4,6 +4,7 @@
 mod checks;
 mod failures;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -180,27 +181,30 @@ impl Rows for RpcRows {
     }
 
     fn scan_ahead(&self, table: Table, family: u8, spans: &[Span], visit: Visit<'_>) -> Result<()> {
-        let mut first = 0;
-        // Pages of one length at a time; few calls have several.
-        for spans in spans.chunk_by(|a, b| a.n_results == b.n_results) {
-            let ranges: Vec<_> = spans.iter().map(to_range).collect();
+        let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (number, Span { n_results, since, .. }) in spans.iter().enumerate() {
+            groups.entry((*n_results, *since)).or_default().push(number);
+        }
+        // Pages of one length and from one time on; few calls have several.
+        for ((pieces_max, since), numbers) in groups {
+            let ranges: Vec<_> = numbers.iter().map(|&number| to_range(&spans[number])).collect();
             let options = PageOptions {
-                pieces_max: spans[0].n_results,
+                pieces_max,
                 cells_max: RESULT_CELLS,
                 together_min: TOGETHER_MIN,
                 // A walk through a whole table would push out the blocks that searches read again
                 // and again.
-                cache_blocks: spans[0].n_results <= PAGE_RESULTS,
+                cache_blocks: pieces_max <= PAGE_RESULTS,
+                since,
             };
-            let visit = &mut |number, page: Pages| {
-                visit(first + number, page.into_iter().map(to_row).collect()).map_err(Broken::Visit)
+            let visit = &mut |place: usize, page: Pages| {
+                visit(numbers[place], page.into_iter().map(to_row).collect()).map_err(Broken::Visit)
             };
             let read = self.client.pages(self.name(table), &vec![family].into(), &ranges, &options, visit);
             read.map_err(|broken| match broken {
                 Broken::Rpc(error) => self.failed(error),
                 Broken::Visit(error) => error,
             })?;
-            first += spans.len();
         }
         Ok(())
     }

@@ -20,6 +20,7 @@ impl BackupScript for HbaseUri {
 fn script(name: &str, at: Timestamp, to: &str) -> String {
     let names = TableNames::new(name);
     let tables = [Table::Documents, Table::Index].map(|table| names.of(table));
+    let documents = names.of(Table::Documents);
     let stamp: String = at.to_string().chars().filter(|c| c.is_ascii_alphanumeric()).collect();
     let pairs = tables.map(|table| (table, format!("{}-{stamp}", table.replace(':', "."))));
     let lines = |of: &dyn Fn(&str, &str) -> String| -> String {
@@ -32,8 +33,9 @@ fn script(name: &str, at: Timestamp, to: &str) -> String {
          # To copy the snapshots to another place, on a machine with HBase's own start script:\n\
          {}\n\
          # To restore the index, where its tables are not there any more, in HBase's shell; then run\n\
-         # `pigeonhole verify`:\n\
-         {}",
+         # `pigeonhole verify`. The last line ends the tiers that were filled before:\n\
+         {}\
+         #   put '{documents}', 'pigeonhole', 'm:older', 'restored {stamp}'\n",
         lines(&|table, snapshot| format!("snapshot '{table}', '{snapshot}'")),
         lines(&|_, snapshot| {
             let quoted = to.replace('\'', r"'\''");
@@ -60,6 +62,7 @@ mod tests {
                 r"#   hbase snapshot export -snapshot 'crawl.news-20261125T211342438Z' -copy-to 's3a://b/it'\''s'",
                 "#   clone_snapshot 'crawl.news_docs-20261125T211342438Z', 'crawl:news_docs'",
                 "#   clone_snapshot 'crawl.news-20261125T211342438Z', 'crawl:news'",
+                "#   put 'crawl:news_docs', 'pigeonhole', 'm:older', 'restored 20261125T211342438Z'",
             ]
         );
     }

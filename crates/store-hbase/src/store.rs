@@ -1,5 +1,7 @@
 //! A store in HBase, over the rows of any transport.
 
+use std::sync::Arc;
+
 use index::backend::{Horizon, check_batch, check_documents, not_created, page_len};
 use index::{
     CellPage, Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata,
@@ -13,7 +15,9 @@ use super::documents::{self, to_stored_document};
 use super::layout::{METADATA_COLUMN, METADATA_ROW, RECORD_COLUMN, TEXT_FAMILY, in_row};
 use super::outlook::Outlook;
 use super::rows::{MasterWait, Rows, Swap, Swapped, Table};
-use super::{cells, claiming, examine, marks, near, remove, retention, write};
+use super::tier::{Keeper, Tier};
+use super::uri::TierOptions;
+use super::{cells, claiming, examine, marks, near, older, remove, retention, write};
 
 /// A store in HBase.
 ///
@@ -24,22 +28,46 @@ use super::{cells, claiming, examine, marks, near, remove, retention, write};
 /// kept. [`Store::insert`] makes no check: if it writes while another insertion is between its
 /// search and its end, the other insertion does not notice.
 pub struct HbaseStore {
-    pub(super) rows: Box<dyn Rows>,
+    pub(super) rows: Arc<dyn Rows>,
     pub(super) clock: Clock,
     counters: Counters,
     pub(super) outlook: Outlook,
+    pub(super) keeper: Option<Keeper>,
 }
 
 impl HbaseStore {
     pub(super) fn over(rows: Box<dyn Rows>, clock: Clock) -> Self {
-        Self { rows, clock, counters: Counters::default(), outlook: Outlook::default() }
+        Self {
+            rows: Arc::from(rows),
+            clock,
+            counters: Counters::default(),
+            outlook: Outlook::default(),
+            keeper: None,
+        }
+    }
+
+    /// The same store, whose claimants search with a tier.
+    pub(super) fn with_tier(self, options: Option<TierOptions>) -> Self {
+        Self { keeper: options.map(Keeper::new), ..self }
     }
 
     pub(super) fn access(&self) -> Result<Access<'_>> {
         let Metadata { kind, retain, texts, .. } = self.created()?;
         let horizon = Horizon::new(*retain, self.clock.now());
         let keeps_texts = *texts != TextKeeping::None;
-        Ok(Access { rows: &*self.rows, kind, clock: &self.clock, horizon, keeps_texts })
+        Ok(Access { rows: &*self.rows, kind, clock: &self.clock, horizon, keeps_texts, tier: None })
+    }
+
+    /// Returns the tier, if there is one and no note has ended it.
+    fn tier(&self) -> Result<Option<Arc<Tier>>> {
+        let Some(keeper) = &self.keeper else { return Ok(None) };
+        let Some(tier) = keeper.tier(&self.rows, self.created()?, &self.clock) else { return Ok(None) };
+        let notes = older::notes(&*self.rows)?;
+        if notes.last != tier.note {
+            keeper.ask();
+            return Ok(None);
+        }
+        Ok((!notes.is_loading).then_some(tier))
     }
 
     fn created(&self) -> Result<&Metadata> {
@@ -124,7 +152,8 @@ impl Store for HbaseStore {
     fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
         rule.check_similar_alone()?;
-        claiming::insert_if_new(&self.access()?, documents, rule, &self.counters, &self.outlook)
+        let access = Access { tier: self.tier()?, ..self.access()? };
+        claiming::insert_if_new(&access, documents, rule, &self.counters, &self.outlook)
     }
 
     fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {

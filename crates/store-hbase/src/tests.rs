@@ -22,6 +22,7 @@ mod pool;
 mod swaps;
 mod tables;
 mod texts;
+mod tiers;
 mod times;
 mod verifying;
 mod withdrawn;

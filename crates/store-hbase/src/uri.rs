@@ -28,6 +28,17 @@ pub struct HbaseUri {
     /// `hbase/_HOST@REALM`, the principal of HBase's servers where these want Kerberos and the
     /// transport has it: the ticket then identifies the user, in place of `user`.
     pub principal: Option<String>,
+    /// The tier that this process keeps of the index, where the transport reads by times.
+    pub tier: Option<TierOptions>,
+}
+
+/// The bounds and the place of a tier, the older cells of an index in the memory of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TierOptions {
+    /// The most bytes of memory that the tier takes.
+    pub n_bytes_max: usize,
+    /// The file from which the next process has the tier at its start.
+    pub file: Option<PathBuf>,
 }
 
 /// The files that TLS needs, in PEM.
@@ -41,6 +52,9 @@ pub struct TlsFiles {
 
 /// The most connections that a URL may ask for: each costs the server a thread.
 const HBASE_CONNECTIONS_MAX: usize = 1_000;
+
+/// The most megabytes of a tier that a URL may ask for.
+const TIER_MEGABYTES_MAX: usize = 1_000_000;
 
 impl FromStr for HbaseUri {
     type Err = Error;
@@ -86,7 +100,7 @@ impl FromStr for HbaseUri {
         for parameter in query.into_iter().flat_map(|query| query.split('&')) {
             parameters.read(transport, parameter).map_err(malformed)?;
         }
-        let tls = parameters.tls();
+        let (tls, tier) = (parameters.tls(), parameters.tier());
         Ok(Self {
             transport,
             server: servers.join(","),
@@ -95,6 +109,7 @@ impl FromStr for HbaseUri {
             n_connections: parameters.n_connections.unwrap_or(transport.n_connections()),
             tls: tls.map_err(malformed)?,
             principal: parameters.principal,
+            tier: tier.map_err(malformed)?,
         })
     }
 }
@@ -108,14 +123,17 @@ struct Parameters {
     authorities: Option<PathBuf>,
     certificate: Option<PathBuf>,
     key: Option<PathBuf>,
+    tier_megabytes: Option<usize>,
+    tier_file: Option<PathBuf>,
 }
 
 impl Parameters {
     fn read(&mut self, transport: Transport, parameter: &str) -> Result<(), String> {
         let known = || {
             let others = if transport.has_user() {
-                ", user=NAME, for TLS tls-ca=PATH, with tls-cert=PATH and tls-key=PATH where HBase asks for them, and for \
-                 Kerberos principal=hbase/_HOST@REALM"
+                ", user=NAME, for TLS tls-ca=PATH, with tls-cert=PATH and tls-key=PATH where HBase asks for them, for \
+                 Kerberos principal=hbase/_HOST@REALM, and for large indexes tier-mb=N, from 1 to 1000000, with \
+                 tier-file=PATH"
             } else {
                 ""
             };
@@ -135,11 +153,16 @@ impl Parameters {
             Some(("principal", name)) if transport.has_user() && is_principal(name) => {
                 self.principal.replace(name.to_owned()).is_none()
             }
+            Some(("tier-mb", number)) if transport.has_user() => {
+                let number = number.parse().ok().filter(|number| (1..=TIER_MEGABYTES_MAX).contains(number));
+                self.tier_megabytes.replace(number.ok_or_else(known)?).is_none()
+            }
             Some((file, path)) if transport.has_user() && !path.is_empty() => {
                 let place = match file {
                     "tls-ca" => &mut self.authorities,
                     "tls-cert" => &mut self.certificate,
                     "tls-key" => &mut self.key,
+                    "tier-file" => &mut self.tier_file,
                     _ => return Err(known()),
                 };
                 place.replace(path.into()).is_none()
@@ -163,6 +186,19 @@ impl Parameters {
                 Err("tls-cert needs tls-ca, the certificates that HBase's are signed by".to_owned())
             }
             (authorities, identity) => Ok(authorities.map(|authorities| TlsFiles { authorities, identity })),
+        }
+    }
+}
+
+impl Parameters {
+    fn tier(&mut self) -> Result<Option<TierOptions>, String> {
+        match (self.tier_megabytes, self.tier_file.take()) {
+            (None, Some(_)) => {
+                Err("tier-file needs tier-mb, the megabytes of memory that the tier may take".to_owned())
+            }
+            (megabytes, file) => {
+                Ok(megabytes.map(|megabytes| TierOptions { n_bytes_max: megabytes * 1_000_000, file }))
+            }
         }
     }
 }
@@ -199,6 +235,12 @@ impl fmt::Display for HbaseUri {
             write!(f, "&tls-ca={}", authorities.display())?;
             if let Some((certificate, key)) = identity {
                 write!(f, "&tls-cert={}&tls-key={}", certificate.display(), key.display())?;
+            }
+        }
+        if let Some(TierOptions { n_bytes_max, file }) = &self.tier {
+            write!(f, "&tier-mb={}", n_bytes_max / 1_000_000)?;
+            if let Some(file) = file {
+                write!(f, "&tier-file={}", file.display())?;
             }
         }
         Ok(())

@@ -3,6 +3,7 @@
 //! rightly.
 //!
 //! 1. The cells of the new sketches. A cell without a record is no match.
+//!    Where that took longer than a minute, a note ends the tiers that may lack them (`older`).
 //! 2. The texts, where the index keeps them. A text that no record names is never read.
 //! 3. The records. From here on the documents are there, or replaced.
 //! 4. The cells of the old sketches, which are matches no more. They stay for [`LINGER`]: a search
@@ -24,7 +25,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use crate::claims::{Claim, State};
+use crate::claims::{Claim, FILED_WITHIN_MS, State};
 use index::{Document, DocumentId, Error, Insertion, Result, Sketch, Text};
 use simhash::RowKey;
 
@@ -35,6 +36,7 @@ use super::documents::Stored;
 use super::layout::{
     RECORD_COLUMN, Record, TEXT_COLUMNS, digest, document_row, encode_text, index_column, text_column,
 };
+use super::older;
 use super::rows::{Mutation, Mutations, Table};
 
 /// The time for which searches can still meet the old cells of a replaced document: longer than any
@@ -149,6 +151,9 @@ fn write<'a>(
         }
     };
     cells.apply(access).map_err(failed("none was written"))?;
+    if access.now() - now > FILED_WITHIN_MS {
+        older::leave(access.rows, access.now()).map_err(failed("none was written"))?;
+    }
     texts.apply(access).map_err(failed("none was written"))?;
     records.apply(access).map_err(failed("some may have been written and some not"))?;
     let left = "all were written, and only cells that are not needed any more are left over";

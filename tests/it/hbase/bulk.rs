@@ -138,6 +138,8 @@ fn the_same_as_by_puts() {
     load(hbase, &more_rows).expect(0);
     assert_eq!(digest(&put), digest(&loaded));
     check(&loaded);
+    let note = (b"pigeonhole".to_vec(), b"m:older".to_vec());
+    assert!(cells(hbase.gateway, "bulk_loaded_docs")[&note].0.starts_with("load."));
     let again = load(hbase, &more_rows).expect(0).stderr;
     assert!(again.contains("was loaded before"), "{again}");
 }

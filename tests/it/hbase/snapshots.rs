@@ -30,7 +30,8 @@ fn an_index_backed_up_and_restored_by_the_script() {
     assert_eq!(clones.len(), 2, "{script}");
     let drops = "%w[saved saved_docs].each { |table| disable table; drop table }\n";
     let clones: String = clones.iter().map(|rest| format!("clone_snapshot {rest}\n")).collect();
-    hbase.shell_text("restore_saved", &format!("{drops}{clones}")).expect(0);
+    let note = script.lines().find_map(|line| line.strip_prefix("#   put ")).unwrap();
+    hbase.shell_text("restore_saved", &format!("{drops}{clones}put {note}\n")).expect(0);
     assert_eq!(digest(&store), before);
     assert_eq!(query(), answer);
     run("pigeonhole", ["verify", "-q", "--store", &store]).expect(0);

@@ -123,7 +123,9 @@ fn read(
     let len_max = open.scan.max_result_size.unwrap_or(u64::MAX).min(state.answer_len_max);
     let batch = open.scan.batch_size.filter(|n| *n > 0).unwrap_or(u32::MAX) as usize;
     let columns = columns(&open.scan.columns);
-    let view = View { columns: &columns, ..View::at(state.now()) };
+    let since = open.scan.time_range.and_then(|range| range.from).unwrap_or(0);
+    let since = i64::try_from(since).unwrap_or(i64::MAX);
+    let view = View { columns: &columns, since, ..View::at(state.now()) };
     let mut after = open.from.after.take();
     let mut rows = rows(state, &open.region, &open.scan, &open.from, &view).peekable();
     while let Some((key, mut cells)) = rows.next() {

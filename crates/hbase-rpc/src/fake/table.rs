@@ -25,6 +25,8 @@ pub struct View<'a> {
     /// The qualifiers of each family, as in [`crate::Get`]: without any all of the family. Without
     /// families, all columns.
     pub columns: &'a [(Bytes, Vec<Bytes>)],
+    /// Only versions of this time and later are read.
+    pub since: i64,
     /// Only versions of earlier times are read, unless it is [`LATEST`].
     pub before: i64,
     /// The time of the server.
@@ -35,7 +37,7 @@ impl View<'_> {
     /// Creates a view of all columns.
     #[must_use]
     pub fn at(now: i64) -> Self {
-        View { columns: &[], before: LATEST, now }
+        View { columns: &[], since: 0, before: LATEST, now }
     }
 
     fn has(&self, family: &Bytes, qualifier: &Bytes) -> bool {
@@ -109,7 +111,7 @@ impl Row {
         family: &Bytes,
         versions: &[Version],
         life: Option<i64>,
-        (before, now): (i64, i64),
+        View { since, before, now, .. }: View<'_>,
     ) -> Option<usize> {
         let of_family = self.families.get(family).into_iter().flatten();
         let markers = versions.iter().filter(|version| !version.is_put()).chain(of_family);
@@ -122,7 +124,7 @@ impl Row {
         };
         let found = versions.iter().enumerate().filter(|(_, version)| {
             let timestamp = version.timestamp;
-            let is_in_time = timestamp < before || before == LATEST;
+            let is_in_time = timestamp >= since && (timestamp < before || before == LATEST);
             version.is_put() && is_in_time && version.is_live(life, now) && !is_hidden(timestamp)
         });
         found.max_by_key(|(place, version)| (version.timestamp, *place)).map(|(place, _)| place)
@@ -146,8 +148,7 @@ impl Table {
     fn cells(&self, key: &Bytes, row: &Row, view: &View<'_>) -> Vec<Cell> {
         let wanted = row.columns.iter().filter(|((family, qualifier), _)| view.has(family, qualifier));
         let cell = |((family, qualifier), versions): (&(Bytes, Bytes), &Vec<Version>)| {
-            let times = (view.before, view.now);
-            let version = &versions[row.visible(family, versions, life_of(&self.families, family), times)?];
+            let version = &versions[row.visible(family, versions, life_of(&self.families, family), *view)?];
             Some(Cell {
                 row: key.clone(),
                 family: family.clone(),
@@ -230,7 +231,7 @@ impl Table {
         let Self { families, rows, .. } = self;
         for row in rows.values_mut() {
             let kept = row.columns.iter().filter_map(|((family, qualifier), versions)| {
-                let place = row.visible(family, versions, life_of(families, family), (LATEST, now))?;
+                let place = row.visible(family, versions, life_of(families, family), View::at(now))?;
                 Some(((family.clone(), qualifier.clone()), vec![versions[place].clone()]))
             });
             let columns = kept.collect();

@@ -98,6 +98,14 @@ pub(crate) struct ScanRequest {
     pub(crate) renew: Option<bool>,
 }
 
+/// A half-open range of timestamps, without an end here.
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
+pub(crate) struct TimeRange {
+    /// The first timestamp, in milliseconds.
+    #[prost(uint64, optional, tag = "1")]
+    pub(crate) from: Option<u64>,
+}
+
 /// The range, the columns and the bounds of a scan.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Scan {
@@ -113,6 +121,9 @@ pub(crate) struct Scan {
     /// The filter of rows and columns.
     #[prost(message, optional, tag = "5")]
     pub(crate) filter: Option<Filter>,
+    /// The times of the cells to read.
+    #[prost(message, optional, tag = "6")]
+    pub(crate) time_range: Option<TimeRange>,
     /// The most versions of each cell.
     #[prost(uint32, optional, tag = "7")]
     pub(crate) max_versions: Option<u32>,

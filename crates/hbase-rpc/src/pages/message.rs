@@ -8,7 +8,7 @@ use prost::Message;
 use super::{ANSWER_LEN, LONG, PageOptions, Part};
 use crate::messages::{
     self, COLUMN_RANGE_FILTER, Column, ColumnRange, Filter, MULTI_ROW_RANGE_FILTER, MultiRowRange, PREAD,
-    RowRange,
+    RowRange, TimeRange,
 };
 
 /// Returns the scan of some parts of a region.
@@ -28,6 +28,7 @@ pub(super) fn message(family: &Bytes, parts: &VecDeque<Part>, options: &PageOpti
             None => part.range.stop.clone(),
         }),
         filter,
+        time_range: options.since.map(|since| TimeRange { from: u64::try_from(since).ok() }),
         max_versions: Some(1),
         cache_blocks: Some(options.cache_blocks),
         batch_size: u32::try_from(options.cells_max).ok(),

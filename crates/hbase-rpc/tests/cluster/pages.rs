@@ -5,7 +5,8 @@ use hbase_rpc::{Error, PageOptions, Pages, Range};
 
 use super::*;
 
-const OPTIONS: PageOptions = PageOptions { pieces_max: 5, cells_max: 4, together_min: 2, cache_blocks: true };
+const OPTIONS: PageOptions =
+    PageOptions { pieces_max: 5, cells_max: 4, together_min: 2, cache_blocks: true, since: None };
 
 /// Returns the page of each range, and checks that each comes once.
 async fn pages(client: &Client, ranges: &[Range], options: &PageOptions) -> Vec<Pages> {
@@ -73,7 +74,8 @@ async fn pages_are_what_is_in_the_ranges() {
     for pieces_max in [1, 2, 5, 3_000] {
         for cells_max in [1, 4, 1_000] {
             for together_min in [1, 4, usize::MAX] {
-                let options = PageOptions { pieces_max, cells_max, together_min, cache_blocks: true };
+                let options =
+                    PageOptions { pieces_max, cells_max, together_min, cache_blocks: true, since: None };
                 let expected = expected(&cluster, &ranges, &options);
                 assert_eq!(pages(&client, &ranges, &options).await, expected, "{options:?}");
             }

@@ -180,7 +180,8 @@ impl Model {
     async fn pages(&self, client: &Client, ranges: &[(u8, u8)], pieces_max: usize) -> Result<(), Error> {
         let keys: Vec<_> = ranges.iter().map(|(a, b)| (key(*a.min(b)), key(*a.max(b)))).collect();
         let ranges: Vec<Range> = keys.iter().map(|(a, b)| Range::new(a.clone(), b.clone() + "~")).collect();
-        let options = PageOptions { pieces_max, cells_max: 3, together_min: 2, cache_blocks: true };
+        let options =
+            PageOptions { pieces_max, cells_max: 3, together_min: 2, cache_blocks: true, since: None };
         let mut found: Vec<Option<Vec<String>>> = vec![None; ranges.len()];
         let mut visit = |number: usize, page: Pages| {
             assert!(found[number].replace(of_rows(&page)).is_none(), "page {number} came twice");

@@ -177,7 +177,8 @@ async fn a_read_waits_for_the_server_of_its_region() {
     assert!(is_over(&error), "{error}");
     let error = client.scan("t", Scan::default()).next().await.unwrap_err();
     assert!(is_over(&error), "{error}");
-    let options = PageOptions { pieces_max: 1_000, cells_max: 100, together_min: 2, cache_blocks: true };
+    let options =
+        PageOptions { pieces_max: 1_000, cells_max: 100, together_min: 2, cache_blocks: true, since: None };
     let mut visit = |_: usize, _: Vec<Vec<Cell>>| Ok::<_, Error>(());
     let ranges = [Range::new("a", "b")];
     let error = client.pages("t", &"f".into(), &ranges, &options, &mut visit).await.unwrap_err();

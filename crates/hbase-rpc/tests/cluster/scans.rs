@@ -180,8 +180,13 @@ async fn a_long_row_comes_in_pieces() {
     assert_eq!(cluster.n_faults(), 0);
 
     // By pages, each after the last column of the page before.
-    let options =
-        hbase_rpc::PageOptions { pieces_max: 3, cells_max: 1_000, together_min: 2, cache_blocks: true };
+    let options = hbase_rpc::PageOptions {
+        pieces_max: 3,
+        cells_max: 1_000,
+        together_min: 2,
+        cache_blocks: true,
+        since: None,
+    };
     let (mut n, mut after) = (0, None);
     loop {
         let range = Range { start: "long".into(), stop: "long\0".into(), after };

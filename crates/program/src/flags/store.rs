@@ -35,7 +35,9 @@ pub struct PlaceArgs {
     /// that signed theirs; &tls-cert=PATH and &tls-key=PATH are for those that ask for one, which
     /// is HBase's default. &principal=hbase/_HOST@REALM is for servers that want Kerberos: what
     /// they go by; the ticket is that of kinit or of KRB5_CLIENT_KTNAME, and the program one that
-    /// was built with the feature `kerberos`. Example: --store
+    /// was built with the feature `kerberos`. &tier-mb=N is for insertion into large indexes: up to
+    /// N megabytes of this program's memory hold what it must know of older documents, so that
+    /// HBase need not read them; &tier-file=PATH keeps that for the next start. Example: --store
     /// hbase+rpc://master-1:16000,master-2:16000/news
     ///
     /// hbase://HOST:PORT/NAME is the same index through a Thrift gateway, best one beside the

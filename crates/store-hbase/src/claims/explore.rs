@@ -1,10 +1,13 @@
 //! Every interleaving of two and three claimants, with crashes at every step, leases that run out
-//! at any moment, and lost answers: the product's own [`Claimant`]s over rows in memory.
+//! at any moment, and lost answers: the product's own [`Claimant`]s over rows in memory. Where time
+//! passes, a tier of the older cells is filled at any moment.
 
+mod tiers;
 mod world;
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::rc::Rc;
 
 use simhash::Distance;
 
@@ -12,10 +15,12 @@ use self::world::{Participant, Row, World, id_of, number_of, sketch_of, wrong_at
 use super::*;
 
 const MAX_DISTANCE: Distance = Distance::of_differing(0b111);
-const LEASE: i64 = 10;
-/// The two moments of all events: every lease is good, every lease has run out.
+/// Longer than any walk, in milliseconds of the world.
+const LEASE: i64 = 1 << 40;
+/// The two moments of reads, counted from the time of the reader: every lease is good, every lease
+/// has run out.
 const NOW: i64 = 0;
-const LATER: i64 = 1_000;
+const LATER: i64 = 3 * LEASE;
 /// The number of announcements allowed to a claimant; runs with more are cut off.
 const ANNOUNCEMENTS_MAX: u8 = 3;
 
@@ -38,6 +43,8 @@ enum Mutation {
     SweepPending,
     /// A claim on a removed document lets the older version under it show again.
     LeaveWhatWasRemoved,
+    /// A claimant whose cells came late searches all the same.
+    SearchAfterLateCells,
 }
 
 /// The participants: for each claimant its process, the number of its document, and its
@@ -52,6 +59,11 @@ struct Scenario {
     n_removals: u8,
     n_sweeps: u8,
     leases_run_out: bool,
+    /// The number of steps of time, and of fillings of the tier.
+    n_ticks: u8,
+    n_fillings: u8,
+    /// The time in milliseconds by which the clock of the last process is behind.
+    behind: i64,
 }
 
 impl Scenario {
@@ -64,6 +76,9 @@ impl Scenario {
             n_removals: 0,
             n_sweeps: 0,
             leases_run_out: false,
+            n_ticks: 0,
+            n_fillings: 0,
+            behind: 0,
         }
     }
 
@@ -75,7 +90,7 @@ impl Scenario {
     fn world(&self) -> World {
         let n_documents = self.claimants.iter().map(|&(_, document, _)| document + 1).max().unwrap_or(0);
         let mut world = World {
-            rows: vec![Row::default(); n_documents],
+            rows: vec![Rc::<Row>::default(); n_documents],
             cells: BTreeMap::new(),
             participants: Vec::new(),
             late: Vec::new(),
@@ -85,22 +100,27 @@ impl Scenario {
             removed: Vec::new(),
             n_sweeps: self.n_sweeps,
             doomed: Vec::new(),
+            time: if self.n_ticks > 0 { tiers::BEGIN } else { NOW },
+            n_ticks: self.n_ticks,
+            n_fillings: self.n_fillings,
+            behind: self.behind,
+            tier: None,
         };
         for &(document, bits) in &self.stored {
-            world.rows[document].record = Some((sketch_of(bits), 1));
+            Rc::make_mut(&mut world.rows[document]).record = Some((sketch_of(bits), 1));
             world.cells.insert((document, bits), 1);
         }
         for (number, &(process, document, bits)) in (0..).zip(&self.claimants) {
             let document = Document { id: id_of(document), sketch: sketch_of(bits), source: None };
             let ticket = Ticket { time: number.into(), owner: process as u64, number };
-            world.participants.push(Participant {
+            world.participants.push(Rc::new(Participant {
                 claimant: Claimant::new(document, MAX_DISTANCE.into(), ticket, LEASE),
                 process,
                 is_dead: false,
                 n_announcements: 0,
                 met: None,
                 put_off: None,
-            });
+            }));
         }
         world
     }
@@ -136,6 +156,8 @@ fn walk(scenario: &Scenario, mutation: Option<Mutation>) -> Walk {
         if world.n_sweeps > 0 {
             next.extend(world.cells.keys().filter_map(|&cell| world.sweeping(mutation, cell)));
         }
+        next.extend(world.later());
+        next.extend(world.filled());
         next.extend((0..world.doomed.len()).map(|number| world.swept(mutation, number)));
         next.extend((0..world.late.len()).map(|number| world.arrived(mutation, number)));
         next.retain(|after| *after != world);
@@ -172,11 +194,12 @@ fn successors(
         let mut after = world.clone();
         after.n_deaths -= 1;
         for other in after.participants.iter_mut().filter(|other| other.process == process) {
-            other.is_dead = true;
+            Rc::make_mut(other).is_dead = true;
         }
         next.push(after);
     }
-    let moments: &[i64] = if scenario.leases_run_out { &[NOW, LATER] } else { &[NOW] };
+    let now = world.local(process);
+    let moments: &[i64] = if scenario.leases_run_out { &[now, now + LATER] } else { &[now] };
     match step {
         Step::Read { ids, .. } => {
             let entries: Vec<_> =
@@ -191,50 +214,54 @@ fn successors(
                 return true;
             }
             let mut after = world.clone();
-            after.participants[number].n_announcements += u8::from(is_announcement);
+            after.participant_mut(number).n_announcements += u8::from(is_announcement);
             if mutation == Some(Mutation::SearchBeforePending)
                 && is_announcement
                 && participant.n_announcements > 0
             {
-                after.participants[number].put_off = Some(step);
-                next.push(after.told(number, Seen::Swapped(true), NOW));
+                after.participant_mut(number).put_off = Some(step);
+                next.push(after.told(number, Seen::Swapped(true), now));
                 return false;
             }
             if world.n_losses > 0 {
                 let mut lost = World { n_losses: world.n_losses - 1, ..after.clone() };
                 lost.late.push((number_of(id), from.clone(), to.clone()));
-                next.push(lost.told(number, Seen::Swapped(false), NOW));
+                next.push(lost.told(number, Seen::Swapped(false), now));
             }
             let is_done = after.swap(mutation, number_of(id), from.as_ref(), to);
-            next.push(after.told(number, Seen::Swapped(is_done), NOW));
+            next.push(after.told(number, Seen::Swapped(is_done), now));
         }
         Step::File(ref claim) => {
             let mut after = world.clone();
+            let told_at = match mutation {
+                Some(Mutation::SearchAfterLateCells) => claim.timestamp,
+                _ => now,
+            };
             if mutation == Some(Mutation::FileAfterSearch) {
-                after.participants[number].put_off = Some(step);
+                after.participant_mut(number).put_off = Some(step);
             } else {
                 after.file(participant.document(), claim);
             }
-            next.push(after.told(number, Seen::Filed, NOW));
+            next.push(after.told(number, Seen::Filed, told_at));
         }
         Step::Look(_) => {
             // No later step depends on the moment, so one is enough.
             let rows = (0..world.rows.len()).map(|document| (id_of(document), world.rows[document].entry()));
-            next.push(world.told(number, Seen::Entries(rows.collect()), NOW));
+            next.push(world.told(number, Seen::Entries(rows.collect()), now));
         }
         Step::Search(ref sketch) => {
             let Some(met) = &participant.met else {
                 // The first half: cells.
                 let mut after = world.clone();
-                after.participants[number].met = Some(world.meet(participant.document(), sketch));
+                after.participant_mut(number).met = Some(world.meet(participant.document(), sketch));
                 next.push(after);
                 return false;
             };
             let entries: Vec<_> =
                 met.iter().map(|&document| (id_of(document), world.rows[document].entry())).collect();
             let mut after = world.clone();
-            after.participants[number].met = None;
-            match after.participants[number].put_off.take() {
+            after.participant_mut(number).met = None;
+            match after.participant_mut(number).put_off.take() {
                 Some(Step::Swap { id, from, to }) => {
                     after.swap(mutation, number_of(&id), from.as_ref(), &to);
                 }

@@ -27,7 +27,7 @@ impl Handler {
         columns: &Columns,
         before: i64,
     ) -> std::result::Result<Vec<Cell>, Missing> {
-        let view = View { columns, before, now: self.shared.now() };
+        let view = View { columns, before, ..View::at(self.shared.now()) };
         lock(&self.shared.store).table(table)?.read(row, &view)
     }
 

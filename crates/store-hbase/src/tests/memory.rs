@@ -256,7 +256,7 @@ fn selected(columns: &[&[u8]]) -> Vec<(Bytes, Vec<Bytes>)> {
 
 fn page(table: &Model, family: u8, span: &Span, now: i64) -> Vec<Row> {
     let columns = selected(&[&[family]]);
-    let view = View { columns: &columns, ..View::at(now) };
+    let view = View { columns: &columns, since: span.since.unwrap_or(0), ..View::at(now) };
     let end = if span.within.is_some() { successor(&span.start) } else { span.end.clone() };
     let mut page = Vec::new();
     for (key, cells) in table.rows(&span.start, &end, &view) {

@@ -140,7 +140,8 @@ async fn calls_can_be_sent_to_another_thread() {
     }
     let (client, _) = client(Duration::ZERO);
     let mut visit = |_: usize, _: crate::Pages| Ok::<_, Error>(());
-    let page = crate::PageOptions { pieces_max: 1, cells_max: 1, together_min: 1, cache_blocks: false };
+    let page =
+        crate::PageOptions { pieces_max: 1, cells_max: 1, together_min: 1, cache_blocks: false, since: None };
     let family = bytes::Bytes::from_static(b"f");
     let ranges = [crate::Range::new("a", "b")];
     let gets = [crate::Get::new("a")];

@@ -1,10 +1,12 @@
 //! The world of the claimants: rows, cells, and all actions still under way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use simhash::{BucketKey, Fingerprint};
 
 use super::super::*;
+use super::tiers::{LEEWAY, TICK};
 use super::{LEASE, MAX_DISTANCE, Mutation, NOW};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -47,12 +49,13 @@ pub(super) struct Participant {
     pub(super) put_off: Option<Step>,
 }
 
+/// Worlds of one step share the rows and participants that the step has left as they were.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct World {
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<Rc<Row>>,
     /// Timestamps by document and fingerprint.
     pub(super) cells: BTreeMap<(usize, u64), i64>,
-    pub(super) participants: Vec<Participant>,
+    pub(super) participants: Vec<Rc<Participant>>,
     /// Compare-and-sets that may still arrive: abandoned ones, and those by which removals let
     /// their claims expire.
     pub(super) late: Vec<(usize, Option<Claim>, Claim)>,
@@ -67,6 +70,15 @@ pub(super) struct World {
     pub(super) n_sweeps: u8,
     /// Cells about to be deleted: document, fingerprint, and the newest timestamp to delete.
     pub(super) doomed: Vec<(usize, u64, i64)>,
+    /// The time in milliseconds, and the number of steps that it may still take.
+    pub(super) time: i64,
+    pub(super) n_ticks: u8,
+    /// The number of times that the tier may still be filled.
+    pub(super) n_fillings: u8,
+    /// The time by which the clock of the last process is behind.
+    pub(super) behind: i64,
+    /// The tier of all claimants: the cells that it has, and the first timestamp that it may lack.
+    pub(super) tier: Option<(BTreeSet<(usize, u64)>, i64)>,
 }
 
 impl Participant {
@@ -76,16 +88,21 @@ impl Participant {
 }
 
 impl World {
+    pub(super) fn participant_mut(&mut self, number: usize) -> &mut Participant {
+        Rc::make_mut(&mut self.participants[number])
+    }
+
     pub(super) fn told(&self, number: usize, seen: Seen, now: i64) -> Self {
         let mut after = self.clone();
-        let claimant = &mut after.participants[number].claimant;
+        let local = self.local(self.participants[number].process);
+        let claimant = &mut after.participant_mut(number).claimant;
         claimant.advance(seen, now);
         // There are only two moments: a lease that begins at the later one must be able to run out
         // as well.
         if let (Some(claim), Stage::Announcing { .. }) = (&mut claimant.claim, &claimant.stage) {
-            claim.deadline = NOW + LEASE;
+            claim.deadline = LEASE;
             let newest = self.rows[number_of(&claimant.document.id)].entry().newest;
-            claim.timestamp = newest + 1;
+            claim.timestamp = local.max(newest + 1);
         }
         match &mut claimant.stage {
             Stage::Reading { rival: Some((_, since)) } => *since = NOW,
@@ -104,7 +121,7 @@ impl World {
         from: Option<&Claim>,
         to: &Claim,
     ) -> bool {
-        let row = &mut self.rows[document];
+        let row = Rc::make_mut(&mut self.rows[document]);
         let is_same = match (mutation, row.claim.as_ref(), from) {
             (_, None, None) => true,
             (Some(Mutation::IgnoreIncarnation), Some(a), Some(b)) => {
@@ -162,7 +179,7 @@ impl World {
         if self.rows[document].claim.as_ref().is_none_or(|claim| claim.expires) {
             after.late.push((document, Some(removed.clone()), Claim { expires: true, ..removed.clone() }));
         }
-        after.rows[document].claim = Some(removed);
+        Rc::make_mut(&mut after.rows[document]).claim = Some(removed);
         Some(after)
     }
 
@@ -203,11 +220,38 @@ impl World {
         *timestamp = claim.timestamp.max(*timestamp);
     }
 
-    /// The other documents with a cell near the sketch.
+    /// The time by the clock of a process.
+    pub(super) fn local(&self, process: usize) -> i64 {
+        let last = self.participants.iter().map(|participant| participant.process).max();
+        if Some(process) == last { self.time - self.behind } else { self.time }
+    }
+
+    /// The world a step of time later.
+    pub(super) fn later(&self) -> Option<Self> {
+        let n_ticks = self.n_ticks.checked_sub(1)?;
+        Some(Self { time: self.time + TICK, n_ticks, ..self.clone() })
+    }
+
+    /// The world after the tier was filled with the cells of this moment.
+    pub(super) fn filled(&self) -> Option<Self> {
+        let n_fillings = self.n_fillings.checked_sub(1)?;
+        let tier = Some((self.cells.keys().copied().collect(), self.time - LEEWAY));
+        Some(Self { tier, n_fillings, ..self.clone() })
+    }
+
+    /// The other documents with a cell near the sketch; only those with a late cell where the tier
+    /// has nothing near.
     pub(super) fn meet(&self, own: usize, sketch: &Sketch) -> Vec<usize> {
         let near = |bits: u64| sketch.fingerprint().distance(Fingerprint(bits)) <= MAX_DISTANCE;
-        let met = self.cells.keys().filter(|&&(other, bits)| other != own && near(bits));
-        let mut met: Vec<_> = met.map(|&(other, _)| other).collect();
+        let since = match &self.tier {
+            Some((cells, since)) if !cells.iter().any(|&(_, bits)| near(bits)) => *since,
+            _ => i64::MIN,
+        };
+        let met = self
+            .cells
+            .iter()
+            .filter(|&(&(other, bits), &timestamp)| other != own && near(bits) && timestamp >= since);
+        let mut met: Vec<_> = met.map(|(&(other, _), _)| other).collect();
         met.dedup();
         met
     }

@@ -1,0 +1,384 @@
+//! Claimants that know the older cells: they find what is there all the same, whatever comes late,
+//! and do not read what they know.
+
+use std::fs;
+
+use index::Rule;
+use index::testsuite::signed;
+use simhash::{BucketKey, RowKey};
+
+use super::super::layout::index_column;
+use super::super::rows::LONG_PAGE_RESULTS;
+use super::super::store::HbaseStore;
+use super::super::uri::{HbaseUri, TierOptions};
+use super::between::store_with;
+use super::claims::insert_if_new;
+use super::examine::examine;
+use super::*;
+
+const MINUTE: i64 = 60_000;
+
+/// Rows that read by times. A gateway is asked for all of them.
+const BY_TIMES: [On; 2] = [On::Memory, On::Rpc];
+
+fn options() -> TierOptions {
+    TierOptions { n_bytes_max: 10_000_000, file: None }
+}
+
+fn tiered_with(place: &Place, options: TierOptions) -> HbaseStore {
+    place.store().with_tier(Some(options))
+}
+
+/// Returns a store whose tier is not filled yet.
+fn tiered(place: &Place) -> HbaseStore {
+    tiered_with(place, options())
+}
+
+/// Waits until the tier was filled, or was to be, so many times.
+fn fill(store: &HbaseStore, n_fillings: u64) {
+    // A call without documents begins it.
+    assert_eq!(store.insert_if_new(&[], &within(3)).unwrap(), []);
+    store.keeper.as_ref().unwrap().wait_for(n_fillings);
+}
+
+fn is_duplicate(store: &HbaseStore, bits: u64) -> bool {
+    let probe = document("probe", bits);
+    let insertion = insert_if_new(store, &probe);
+    if insertion == Insertion::Inserted {
+        assert_eq!(store.remove(&[id("probe")]).unwrap(), [true]);
+    }
+    matches!(insertion, Insertion::Duplicate(_))
+}
+
+fn what_is_there_is_found(on: On) {
+    let place = Place::new(on);
+    let old: Vec<_> = (0..40).map(|n| document(&format!("d{n}"), spread(n))).collect();
+    place.store().insert(&old[..20]).unwrap();
+    place.store().insert_if_new(&old[20..], &within(3)).unwrap();
+    place.advance(HOUR);
+    let store = tiered(&place);
+    fill(&store, 1);
+    for n in 0..40 {
+        // Up to three bits, in one half or in both.
+        for differ in [0, 1, 7, 7 << 40, 1 << 63 | 3, 1 << 35 | 1 << 31 | 1] {
+            assert!(is_duplicate(&store, spread(n) ^ differ), "{n} {differ:x}");
+        }
+        assert!(!is_duplicate(&store, spread(n) ^ 0xf0f0), "{n}");
+    }
+    // What comes after the filling, by this process and by another one.
+    assert_eq!(insert_if_new(&store, &document("own", spread(50))), Insertion::Inserted);
+    assert_eq!(insert_if_new(&place.store(), &document("other", spread(51))), Insertion::Inserted);
+    place.advance(3 * HOUR);
+    assert!(is_duplicate(&store, spread(50) ^ 5));
+    assert!(is_duplicate(&store, spread(51) ^ 5));
+}
+
+fn signatures_are_found(on: On) {
+    let place = Place::of(on, &metadata_of(&OpenOptions::default()));
+    let rule: Rule = metadata_of(&OpenOptions::default()).rule();
+    let text = |name: &str, sketch| Document { id: id(name), sketch, source: None };
+    let old = |n: u64| signed(spread(n), 10_000 * n..10_000 * n + if n < 4 { 300 } else { 20 });
+    let texts: Vec<_> = (0..8).map(|n| text(&format!("d{n}"), old(n))).collect();
+    place.store().insert(&texts).unwrap();
+    place.advance(HOUR);
+    let store = tiered(&place);
+    fill(&store, 1);
+    for n in 0..8 {
+        // Another simhash: the signatures alone are near.
+        let near = signed(spread(100 + n), 10_000 * n..10_000 * n + if n < 4 { 299 } else { 20 });
+        let insertion = store.insert_if_new(&[text("near", near)], &rule).unwrap().remove(0);
+        assert!(matches!(insertion, Insertion::Duplicate(_)), "{n}");
+    }
+    let far = text("far", signed(spread(200), 900_000..900_300));
+    assert_eq!(store.insert_if_new(&[far], &rule).unwrap(), [Insertion::Inserted]);
+}
+
+/// A document that came after the filling with a time of two hours before: the contract forbids
+/// it, and it shows what is read.
+#[test]
+fn cells_that_are_known_are_not_read() {
+    for on in BY_TIMES {
+        let place = Place::new(on);
+        place.store().insert(&[document("old", spread(1))]).unwrap();
+        place.advance(3 * HOUR);
+        let store = tiered(&place);
+        fill(&store, 1);
+        for (name, bits, behind, is_met) in
+            [("early", spread(2), 2 * HOUR, false), ("behind", spread(3), 9 * MINUTE, true)]
+        {
+            place.set_clock(BEGIN + 3 * HOUR - behind);
+            place.store().insert(&[document(name, bits)]).unwrap();
+            place.set_clock(BEGIN + 3 * HOUR);
+            assert_eq!(is_duplicate(&store, bits ^ 1), is_met, "{name}");
+            assert!(is_duplicate(&place.store(), bits ^ 1), "{name}");
+        }
+        assert!(is_duplicate(&store, spread(1) ^ 1));
+    }
+}
+
+/// After any request of a writer, a quarter of an hour passes and another process fills its tier.
+fn a_tier_is_filled_beside_a_slow_writer(on: On) {
+    type Work = fn(&HbaseStore) -> index::Result<Vec<Insertion>>;
+    // The document was written by a clock ahead before, so the cells of the insertion without a
+    // claim have two times, and are written by two requests.
+    let works: [Work; 2] = [
+        |store| store.insert_if_new(&[document("slow", spread(1))], &within(3)),
+        |store| store.insert(&[document("other", spread(2)), document("slow", spread(1))]),
+    ];
+    for (work, n_requests_min) in works.into_iter().zip([6, 5]) {
+        for nth in 0.. {
+            let place = Arc::new(Place::new(on));
+            place.set_clock(BEGIN + 2 * MINUTE);
+            place.store().insert(&[document("slow", spread(3))]).unwrap();
+            place.set_clock(BEGIN);
+            let store = Arc::new(tiered(&place));
+            let filling = Arc::clone(&store);
+            let has_filled = Arc::new(AtomicI64::new(0));
+            let filled = Arc::clone(&has_filled);
+            let slow = store_with(&place, nth, move |place| {
+                place.advance(15 * MINUTE);
+                fill(&filling, 1);
+                filled.store(1, Ordering::Relaxed);
+            });
+            assert_eq!(work(&slow).unwrap().pop(), Some(Insertion::Replaced), "after request {nth}");
+            if has_filled.load(Ordering::Relaxed) == 0 {
+                assert!(nth >= n_requests_min, "only {nth} requests");
+                break;
+            }
+            assert!(is_duplicate(&store, spread(1) ^ 1), "after request {nth}");
+        }
+    }
+}
+
+/// Notes end a tier, and the next one has what came.
+fn after_a_note(on: On, comes: impl Fn(&Place)) {
+    let place = Place::new(on);
+    place.store().insert(&[document("a", spread(1)), document("b", spread(2))]).unwrap();
+    for (key, _) in place.index_rows() {
+        place.hbase.erase("t", &key);
+    }
+    place.advance(HOUR);
+    let store = tiered(&place);
+    fill(&store, 1);
+    comes(&place);
+    for n in [1, 2] {
+        assert!(is_duplicate(&store, spread(n) ^ 1), "{n}");
+    }
+    fill(&store, 2);
+    for n in [1, 2] {
+        assert!(is_duplicate(&store, spread(n) ^ 1), "{n}, filled again");
+    }
+}
+
+fn put_cells(place: &Place) {
+    for (name, n) in [("a", 1), ("b", 2)] {
+        for row in sketch(spread(n)).rows() {
+            place.hbase.put_raw("t", &row.encode(), &index_column(&id(name)), b"", BEGIN);
+        }
+    }
+}
+
+fn mended_documents_are_found(on: On) {
+    after_a_note(on, |place| assert_eq!(examine(&place.store(), true).1.len(), 2));
+}
+
+/// After every second request of a repair, another process fills its tier. Two requests follow the
+/// first note and come before the cells, so one of them is met.
+#[test]
+fn a_tier_is_filled_beside_a_repair() {
+    for nth in (0..).step_by(2) {
+        let place = Arc::new(Place::new(On::Memory));
+        place.store().insert(&[document("a", spread(1))]).unwrap();
+        for (key, _) in place.index_rows() {
+            place.hbase.erase("t", &key);
+        }
+        place.advance(HOUR);
+        let store = Arc::new(tiered(&place));
+        let has_filled = Arc::new(AtomicI64::new(0));
+        let (filling, filled) = (Arc::clone(&store), Arc::clone(&has_filled));
+        let mending = store_with(&place, nth, move |_| {
+            fill(&filling, 1);
+            filled.store(1, Ordering::Relaxed);
+        });
+        assert_eq!(examine(&mending, true).1.len(), 1);
+        if has_filled.load(Ordering::Relaxed) == 0 {
+            assert!(nth >= 12, "only {nth} requests");
+            break;
+        }
+        assert!(is_duplicate(&store, spread(1) ^ 1), "after request {nth}");
+    }
+}
+
+fn put_note(place: &Place, note: &str) {
+    place.hbase.put_raw("t_docs", METADATA_ROW, b"m:older", note.as_bytes(), place.hbase.now_ms());
+}
+
+/// As the loader and the script for a restored snapshot leave it.
+fn loaded_documents_are_found(on: On) {
+    after_a_note(on, |place| {
+        put_cells(place);
+        put_note(place, &format!("load.{BEGIN}"));
+    });
+}
+
+/// Its cells come before its note.
+fn a_load_under_way_is_read(on: On) {
+    let place = Place::new(on);
+    place.advance(HOUR);
+    let store = tiered(&place);
+    fill(&store, 1);
+    let mark = format!("m:load.{BEGIN}");
+    place.hbase.put_raw("t_docs", METADATA_ROW, mark.as_bytes(), b"from a folder", BEGIN);
+    let loaded = document("a", spread(1));
+    place.set_clock(BEGIN);
+    place.store().insert(&[loaded]).unwrap();
+    place.set_clock(BEGIN + HOUR);
+    assert!(is_duplicate(&store, spread(1) ^ 1));
+}
+
+/// HBase's time counts where the filler's clock is ahead.
+fn a_filler_whose_clock_is_ahead(on: On) {
+    let place = Place::new(on);
+    place.set_clock(BEGIN + 5 * HOUR);
+    let store = tiered(&place);
+    fill(&store, 1);
+    place.set_clock(BEGIN);
+    assert_eq!(insert_if_new(&place.store(), &document("right", spread(1))), Insertion::Inserted);
+    place.set_clock(BEGIN + 5 * HOUR);
+    assert!(is_duplicate(&store, spread(1) ^ 1));
+}
+
+/// A note that comes right before a call ends the tier that the note's writer could not know.
+fn a_tier_is_kept_in_a_file(on: On) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tier");
+    let with_file = || TierOptions { file: Some(path.clone()), ..options() };
+    let place = Place::new(on);
+    place.store().insert(&[document("old", spread(1))]).unwrap();
+    place.advance(HOUR);
+    let first = tiered_with(&place, with_file());
+    fill(&first, 1);
+    drop(first);
+    let whole = fs::read(&path).unwrap();
+    assert_eq!(insert_if_new(&place.store(), &document("later", spread(2))), Insertion::Inserted);
+    place.advance(HOUR);
+    let mut damaged = whole.clone();
+    damaged[20] ^= 1;
+    for bytes in [&whole, &damaged, &Vec::new()] {
+        fs::write(&path, bytes).unwrap();
+        let next = tiered_with(&place, with_file());
+        fill(&next, 1);
+        for n in [1, 2] {
+            assert!(is_duplicate(&next, spread(n) ^ 1), "{n}");
+        }
+        assert!(!is_duplicate(&next, spread(3)));
+    }
+    // The file of another index, which has the same documents and more.
+    fs::write(&path, &whole).unwrap();
+    let other = Place::bare(on);
+    other.store().create(&Metadata { identity: Identity::new([2; 16]), ..metadata() }).unwrap();
+    other.store().insert(&[document("its", spread(9))]).unwrap();
+    other.advance(HOUR);
+    let store = tiered_with(&other, with_file());
+    fill(&store, 1);
+    assert!(is_duplicate(&store, spread(9) ^ 1));
+    assert!(!is_duplicate(&store, spread(1)));
+}
+
+/// Documents that came since the tier was read are added by their times, and it begins later.
+#[test]
+fn a_tier_goes_on_where_it_ended() {
+    for on in BY_TIMES {
+        let place = Place::new(on);
+        place.store().insert(&[document("old", spread(1))]).unwrap();
+        place.advance(HOUR);
+        let store = tiered(&place);
+        fill(&store, 1);
+        let n_scans = || place.hbase.n_calls(Call::Scan);
+        place.store().insert(&[document("new", spread(2))]).unwrap();
+        place.advance(HOUR);
+        let before = n_scans();
+        store.keeper.as_ref().unwrap().ask();
+        fill(&store, 2);
+        assert!(n_scans() > before);
+        // With a time between the two fillings: the later one would have had it.
+        place.set_clock(BEGIN + HOUR + 10 * MINUTE);
+        place.store().insert(&[document("between", spread(3))]).unwrap();
+        place.set_clock(BEGIN + 2 * HOUR);
+        for (n, is_met) in [(1, true), (2, true), (3, false)] {
+            // By the upper half, and by the lower one.
+            for differ in [7, 7 << 40] {
+                assert_eq!(is_duplicate(&store, spread(n) ^ differ), is_met, "{n}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tier_that_is_too_large_is_none() {
+    let place = Place::new(On::Memory);
+    let old: Vec<_> = (0..50).map(|n| document(&format!("d{n}"), spread(n))).collect();
+    place.store().insert(&old).unwrap();
+    place.advance(HOUR);
+    let whole = tiered(&place);
+    fill(&whole, 1);
+    let bounded = tiered_with(&place, TierOptions { n_bytes_max: 100, ..options() });
+    fill(&bounded, 1);
+    for store in [&whole, &bounded] {
+        assert!(is_duplicate(store, spread(9) ^ 1 << 33));
+    }
+    // Only the whole one passes over what has an old time.
+    place.set_clock(BEGIN - HOUR);
+    place.store().insert(&[document("early", spread(50))]).unwrap();
+    place.set_clock(BEGIN + HOUR);
+    assert!(!is_duplicate(&whole, spread(50) ^ 1));
+    assert!(is_duplicate(&bounded, spread(50) ^ 1));
+}
+
+/// A document with a single row, behind more rows than a page has.
+#[test]
+fn a_walk_goes_on_after_a_page() {
+    let place = Place::new(On::Memory);
+    let key = BucketKey { flag: 1, segment: 1 << 16 };
+    for n in 0..LONG_PAGE_RESULTS as u32 + 10 {
+        let row = RowKey { segment: n, flag: 1, fingerprint: Fingerprint(spread(n.into())) };
+        place.hbase.put_raw("t", &row.encode(), &index_column(&id("gone")), b"", BEGIN);
+    }
+    let in_bucket = |name: &str, bits| {
+        let sketch = Sketch::new(Fingerprint(bits), vec![key]);
+        Document { id: id(name), sketch, source: None }
+    };
+    let bits = spread(1 << 32);
+    place.store().insert(&[in_bucket("last", bits)]).unwrap();
+    place.advance(HOUR);
+    let store = tiered(&place);
+    fill(&store, 1);
+    assert!(matches!(insert_if_new(&store, &in_bucket("probe", bits ^ 1)), Insertion::Duplicate(_)));
+}
+
+#[test]
+fn a_url_asks_for_a_tier() {
+    let uri: HbaseUri = "hbase+rpc://m:1/t?tier-mb=64&tier-file=/var/tier".parse().unwrap();
+    let tier = TierOptions { n_bytes_max: 64_000_000, file: Some("/var/tier".into()) };
+    assert_eq!(uri.tier, Some(tier));
+    assert_eq!(uri.to_string().parse::<HbaseUri>().unwrap(), uri);
+    for (uri, says) in [
+        ("hbase+rpc://m:1/t?tier-file=/var/tier", "tier-file needs tier-mb"),
+        ("hbase+rpc://m:1/t?tier-mb=0", "tier-mb=N, from 1 to 1000000"),
+        ("hbase://g:1/t?tier-mb=64", "connections=N, from 1 to 1000"),
+    ] {
+        let error = uri.parse::<HbaseUri>().unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+hazards! {
+    what_is_there_is_found,
+    signatures_are_found,
+    a_tier_is_filled_beside_a_slow_writer,
+    mended_documents_are_found,
+    loaded_documents_are_found,
+    a_load_under_way_is_read,
+    a_filler_whose_clock_is_ahead,
+    a_tier_is_kept_in_a_file,
+}

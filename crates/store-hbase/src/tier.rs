@@ -1,0 +1,176 @@
+//! What a process knows of the older cells of an index, so that it need not read them.
+//!
+//! A claimant reads a bucket for each key of its sketch, out of all files that HBase has of a
+//! region. In a large index nearly all of them hold nothing near a new document. A tier has all
+//! cells with timestamps before a moment in memory: the keys of the buckets of signatures, and the
+//! simhashes. Both are exact. Where the tier has nothing near, a claimant reads only the cells from
+//! that moment on, by a range of timestamps, and HBase skips its older files.
+//!
+//! # Contract
+//! A search with a tier misses a cell that came after the tier began to be filled and has a
+//! timestamp more than [`LEEWAY_MS`], ten minutes, before that moment. It meets all others.
+//!
+//! - Claimants have timestamps of their own clocks. One whose cells are not all written within a
+//!   minute ([`FILED_WITHIN_MS`](crate::claims::FILED_WITHIN_MS)) announces its claim anew, with a
+//!   new timestamp, before it searches. Nine minutes are left by which its clock may be behind.
+//! - Of two near claimants, the one that ends its write of cells later meets the other: in the
+//!   tier, or as a cell that is late enough.
+//! - Insertions without a claim that take longer than a minute, mended documents, bulk loads and
+//!   restored snapshots leave a note beside the metadata ([`super::older`]). Each call reads it,
+//!   and uses no tier of before the note, nor any while a load is under way.
+//! - The moment is that of the filler's clock or of HBase, whichever is earlier.
+//! - The tier of a file is believed if its checksum, the identity of the index and the note agree.
+//!
+//! Removed and expired documents stay in a tier until it is filled anew: they cost a look at their
+//! buckets and change no answer.
+//!
+//! `claims::explore` walks through claimants with a tier that is filled at any moment, and clocks
+//! that are behind.
+
+mod ascending;
+mod file;
+mod filling;
+mod keeper;
+
+use std::iter;
+use std::sync::Arc;
+
+use index::{Family, Rule};
+use simhash::{BucketKey, Distance, Facet, Fingerprint};
+
+use self::ascending::Ascending;
+pub(super) use self::keeper::Keeper;
+use super::uri::TierOptions;
+
+/// The time in milliseconds by which a timestamp may be earlier than the write of its cell.
+pub(super) const LEEWAY_MS: i64 = 10 * 60_000;
+
+/// The greatest distance of simhashes that a tier answers: of so many bits, one half of the simhash
+/// has at most one.
+const WITHIN_MAX: Distance = Distance::of_differing(0b111);
+
+/// The cells of an index with timestamps before `since`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tier {
+    /// The first timestamp whose cells may be missing here, in milliseconds.
+    pub(super) since: i64,
+    /// The last note of the index when the tier began to be filled.
+    pub(super) note: Option<Vec<u8>>,
+    /// The keys of buckets of signatures: the flag, then the segment.
+    buckets: Arc<Ascending>,
+    simhashes: Arc<Ascending>,
+    /// The same simhashes, with their halves exchanged.
+    turned: Arc<Ascending>,
+}
+
+impl Tier {
+    /// Returns the timestamp from which on a search has to read the bucket `key` of a facet; `None`
+    /// if it has to read all of the bucket.
+    pub(super) fn since(
+        &self,
+        rule: &Rule,
+        family: Family,
+        facet: &Facet,
+    ) -> impl Fn(BucketKey) -> Option<i64> {
+        let within = rule.within(family);
+        let has_near_simhash =
+            family == Family::Simhash && (within > WITHIN_MAX || self.has_near(facet.fingerprint(), within));
+        move |key| {
+            let is_there = match family {
+                Family::Simhash => has_near_simhash,
+                Family::Set(_) => self.buckets.contains(number_of(key)),
+            };
+            (!is_there).then_some(self.since)
+        }
+    }
+
+    /// Returns true if a simhash is within the distance, at most [`WITHIN_MAX`]. It has the upper
+    /// half of the query or one that differs in one bit, or so the lower half.
+    fn has_near(&self, query: Fingerprint, within: Distance) -> bool {
+        let has_near = |set: &Ascending, query: u64| {
+            let half = query >> 32;
+            let mut halves = iter::once(half).chain((0..32).map(|bit| half ^ (1 << bit)));
+            halves.any(|half| {
+                let mut stored = set.from(half << 32).take_while(|stored| stored >> 32 == half);
+                stored.any(|stored| Fingerprint(stored).distance(Fingerprint(query)) <= within)
+            })
+        };
+        has_near(&self.simhashes, query.0) || has_near(&self.turned, query.0.rotate_left(32))
+    }
+
+    /// Bytes of memory that the tier takes.
+    pub(super) fn n_bytes(&self) -> usize {
+        [&self.buckets, &self.simhashes, &self.turned].into_iter().map(|set| set.n_bytes()).sum()
+    }
+}
+
+/// Returns the number of a bucket in a set.
+fn number_of(key: BucketKey) -> u64 {
+    u64::from(key.flag) << 32 | u64::from(key.segment)
+}
+
+#[cfg(test)]
+mod tests {
+    use index::testsuite::spread;
+
+    use super::ascending::Growing;
+    use super::*;
+
+    pub(super) fn tier_of(simhashes: &[u64], buckets: &[BucketKey]) -> Tier {
+        let set = |numbers: &mut dyn Iterator<Item = u64>| {
+            let mut growing = Growing::default();
+            numbers.for_each(|number| growing.add(number));
+            growing.into_set()
+        };
+        Tier {
+            since: 7,
+            note: None,
+            buckets: set(&mut buckets.iter().copied().map(number_of)),
+            simhashes: set(&mut simhashes.iter().copied()),
+            turned: set(&mut simhashes.iter().map(|simhash| simhash.rotate_left(32))),
+        }
+    }
+
+    /// Every difference of up to three bits, and none of four.
+    #[test]
+    fn near_simhashes_are_known() {
+        let stored: Vec<u64> = (0..300).map(spread).collect();
+        let tier = tier_of(&stored, &[]);
+        for query in [stored[5], stored[299]] {
+            assert!(tier.has_near(Fingerprint(query), Distance::of_differing(0)));
+            for a in 0..64_u32 {
+                for b in (a..64).step_by(7) {
+                    for c in (b..64).step_by(5) {
+                        let differ = 1 << a | 1 << b | 1 << c;
+                        for within in 0..=3 {
+                            let within = Distance::new(within).unwrap();
+                            let expected = Distance::of_differing(differ) <= within;
+                            assert_eq!(tier.has_near(Fingerprint(query ^ differ), within), expected);
+                        }
+                        let differ = differ | 1 << ((a + 17) % 64) | 1 << ((b + 29) % 64);
+                        if Distance::of_differing(differ) > WITHIN_MAX {
+                            assert!(!tier.has_near(Fingerprint(query ^ differ), WITHIN_MAX));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn buckets_are_read_whole_where_something_is() {
+        let keys = [1, 2].map(|segment| BucketKey { flag: 0x40, segment });
+        let facet = Facet::new(Fingerprint(1), keys.to_vec());
+        let rule = Rule::from(WITHIN_MAX);
+        let tier = tier_of(&[9], &keys[..1]);
+        let family = Family::ALL[1];
+        assert_eq!(keys.map(tier.since(&rule, family, &facet)), [None, Some(7)]);
+        // A simhash decides for all of its buckets.
+        let far = Facet::new(Fingerprint(9 ^ 0xf0), keys.to_vec());
+        assert_eq!(keys.map(tier.since(&rule, Family::Simhash, &facet)), [None, None]);
+        assert_eq!(keys.map(tier.since(&rule, Family::Simhash, &far)), [Some(7), Some(7)]);
+        // Beyond what a tier answers, all is read.
+        let wide = Rule::from(Distance::of_differing(0b1111));
+        assert_eq!(keys.map(tier.since(&wide, Family::Simhash, &far)), [None, None]);
+    }
+}

@@ -1,0 +1,227 @@
+//! A set of numbers in ascending order, in few bytes: the gaps between neighbours.
+
+use std::sync::Arc;
+
+use index::{Error, Result};
+
+/// The number of numbers in a block, which is read from its beginning.
+const BLOCK: usize = 64;
+
+/// The most bytes of a gap.
+const GAP_BYTES_MAX: usize = 10;
+
+/// The fewest numbers that are merged into a set together.
+const MERGED_MIN: usize = 1 << 20;
+
+/// A set of numbers. A gap is written in groups of seven bits, the lowest first; all bytes but its
+/// last have the highest bit set (LEB128).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ascending {
+    /// The gap before each number, of the first one from 0.
+    gaps: Vec<u8>,
+    /// The first number of each block, and the place of the gap after it.
+    blocks: Vec<(u64, usize)>,
+    n_numbers: usize,
+    last: u64,
+}
+
+impl Ascending {
+    /// Adds a number greater than all others.
+    fn push(&mut self, number: u64) {
+        let mut gap = number - self.last;
+        while gap >= 0x80 {
+            self.gaps.push(gap as u8 | 0x80);
+            gap >>= 7;
+        }
+        self.gaps.push(gap as u8);
+        if self.n_numbers.is_multiple_of(BLOCK) {
+            self.blocks.push((number, self.gaps.len()));
+        }
+        self.n_numbers += 1;
+        self.last = number;
+    }
+
+    /// The numbers from `start` on.
+    pub(super) fn from(&self, start: u64) -> impl Iterator<Item = u64> + '_ {
+        let block = self.blocks.partition_point(|&(first, _)| first <= start).saturating_sub(1);
+        let (first, place) = self.blocks.get(block).copied().unwrap_or_default();
+        let mut gaps = Gaps(&self.gaps[place..]);
+        let mut number = first;
+        let rest = std::iter::from_fn(move || {
+            number += gaps.next()?;
+            Some(number)
+        });
+        let numbers = (self.n_numbers > 0).then_some(first).into_iter().chain(rest);
+        numbers.skip_while(move |&number| number < start)
+    }
+
+    pub(super) fn contains(&self, number: u64) -> bool {
+        self.from(number).next() == Some(number)
+    }
+
+    /// Bytes of memory that the set takes.
+    pub(super) fn n_bytes(&self) -> usize {
+        self.gaps.len() + self.blocks.len() * size_of::<(u64, usize)>()
+    }
+
+    /// The stored form: the gaps.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.gaps
+    }
+
+    /// Reads the stored form.
+    ///
+    /// # Errors
+    /// `Corrupt` for bytes that are not those of a set.
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self> {
+        let damaged = || Error::corrupt("a set of numbers is damaged");
+        let mut set = Self { gaps: Vec::with_capacity(bytes.len()), ..Self::default() };
+        let mut gaps = Gaps(bytes);
+        while let Some(gap) = gaps.next() {
+            if gap == 0 && set.n_numbers > 0 {
+                return Err(damaged());
+            }
+            set.push(set.last.checked_add(gap).ok_or_else(damaged)?);
+        }
+        if set.gaps == bytes { Ok(set) } else { Err(damaged()) }
+    }
+
+    /// Returns the set with more numbers, which ascend.
+    fn merged(&self, more: &[u64]) -> Self {
+        // What no gap is written to takes no memory.
+        let n_bytes_max = self.gaps.len() + GAP_BYTES_MAX * more.len();
+        let mut merged = Self { gaps: Vec::with_capacity(n_bytes_max), ..Self::default() };
+        let mut add = |number| {
+            if number > merged.last || merged.n_numbers == 0 {
+                merged.push(number);
+            }
+        };
+        let mut more = more.iter().copied().peekable();
+        for number in self.from(0) {
+            while let Some(before) = more.next_if(|&before| before < number) {
+                add(before);
+            }
+            add(number);
+        }
+        more.for_each(add);
+        merged.gaps.shrink_to_fit();
+        merged.blocks.shrink_to_fit();
+        merged
+    }
+}
+
+/// Reads gaps; ends at bytes that are none.
+struct Gaps<'a>(&'a [u8]);
+
+impl Gaps<'_> {
+    fn next(&mut self) -> Option<u64> {
+        let mut gap = 0;
+        for (place, &byte) in self.0.iter().enumerate().take(GAP_BYTES_MAX) {
+            gap |= u64::from(byte & 0x7f) << (7 * place);
+            if byte < 0x80 {
+                self.0 = &self.0[place + 1..];
+                return Some(gap);
+            }
+        }
+        None
+    }
+}
+
+/// A set that numbers are added to in any order. A quarter of the set and more waits to be merged
+/// into a new one, so each number is moved a few times.
+#[derive(Debug, Default)]
+pub(super) struct Growing {
+    set: Arc<Ascending>,
+    waiting: Vec<u64>,
+}
+
+impl Growing {
+    pub(super) fn of(set: &Arc<Ascending>) -> Self {
+        Self { set: Arc::clone(set), waiting: Vec::new() }
+    }
+
+    pub(super) fn add(&mut self, number: u64) {
+        self.waiting.push(number);
+        if self.waiting.len() >= MERGED_MIN.max(self.set.n_numbers / 4) {
+            self.merge();
+        }
+    }
+
+    fn merge(&mut self) {
+        self.waiting.sort_unstable();
+        self.set = Arc::new(self.set.merged(&self.waiting));
+        self.waiting.clear();
+    }
+
+    /// Bytes of memory that the set takes without what waits.
+    pub(super) fn n_bytes(&self) -> usize {
+        self.set.n_bytes()
+    }
+
+    pub(super) fn into_set(mut self) -> Arc<Ascending> {
+        if !self.waiting.is_empty() {
+            self.merge();
+        }
+        self.set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use index::testsuite::spread;
+
+    use super::*;
+
+    fn set_of(numbers: impl IntoIterator<Item = u64>) -> Arc<Ascending> {
+        let mut growing = Growing::default();
+        for number in numbers {
+            growing.add(number);
+            // As often as there is anything.
+            if number % 3 == 0 {
+                growing.merge();
+            }
+        }
+        growing.into_set()
+    }
+
+    #[test]
+    fn a_set_is_what_was_added() {
+        for n in [0, 1, 2, 63, 64, 65, 128, 1_000] {
+            for shift in [0, 20, 58] {
+                let numbers: Vec<u64> = (0..n).map(|i| spread(i % (n / 2 + 1)) >> shift).collect();
+                let expected: BTreeSet<u64> = numbers.iter().copied().collect();
+                let set = set_of(numbers);
+                assert!(set.from(0).eq(expected.iter().copied()), "{n} {shift}");
+                for &number in expected.iter().chain(&[0, 1, u64::MAX]) {
+                    for start in [number.saturating_sub(1), number, number.saturating_add(1)] {
+                        assert_eq!(set.contains(start), expected.contains(&start), "{start}");
+                        assert!(set.from(start).eq(expected.range(start..).copied()), "{start}");
+                    }
+                }
+                assert_eq!(Ascending::decode(set.bytes()).unwrap(), *set);
+            }
+        }
+    }
+
+    #[test]
+    fn the_ends_of_the_range() {
+        let set = set_of([u64::MAX, 0, 1 << 63]);
+        assert!(set.from(0).eq([0, 1 << 63, u64::MAX]));
+        assert_eq!(Ascending::decode(set.bytes()).unwrap(), *set);
+    }
+
+    #[test]
+    fn what_is_no_set_is_refused() {
+        for bytes in [
+            &[1, 0][..],
+            &[1, 0x80],
+            &[0x81, 0x00],
+            &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02],
+            &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 1],
+        ] {
+            assert!(Ascending::decode(bytes).is_err(), "{bytes:x?}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The file of a tier: a header, the three sets, and a checksum over all of it.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+use index::{Error, ErrorKind, Identity, Result};
+
+use super::Tier;
+use super::ascending::Ascending;
+
+/// The first bytes of the file, with its version.
+const MAGIC: &[u8; 8] = b"PGHTIER1";
+
+/// Writes the tier beside `path` and renames it, so that the file is there whole or not at all.
+///
+/// # Errors
+/// `Internal` where the file system refuses.
+pub(super) fn save(tier: &Tier, identity: Identity, path: &Path) -> Result<()> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let write = || {
+        let mut file = File::create(&partial)?;
+        write_to(&mut file, tier, identity)?;
+        file.sync_all()?;
+        fs::rename(&partial, path)
+    };
+    write().map_err(|error: io::Error| {
+        Error::new(ErrorKind::Internal, format!("failed to write `{}`", path.display())).caused_by(error)
+    })
+}
+
+/// Reads the tier of an index; `None` if there is no file.
+///
+/// # Errors
+/// `Corrupt` for bytes that are not those that were written, `Mismatch` for the tier of another
+/// index, and `Internal` where the file system refuses.
+pub(super) fn load(identity: Identity, path: &Path) -> Result<Option<Tier>> {
+    match fs::read(path) {
+        Ok(bytes) => decode(&bytes, identity).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => {
+            let what = format!("failed to read `{}`", path.display());
+            Err(Error::new(ErrorKind::Internal, what).caused_by(error))
+        }
+    }
+}
+
+fn write_to(out: &mut impl Write, tier: &Tier, identity: Identity) -> io::Result<()> {
+    let Tier { since, note, buckets, simhashes, turned } = tier;
+    let (identity, since) = (identity.to_string(), since.to_be_bytes());
+    // An empty note is none: each note has words.
+    let note = note.as_deref().unwrap_or_default();
+    let mut checksum = crc32fast::Hasher::new();
+    let mut write = |bytes: &[u8]| {
+        checksum.update(bytes);
+        out.write_all(bytes)
+    };
+    write(MAGIC)?;
+    for part in [identity.as_bytes(), &since, note, buckets.bytes(), simhashes.bytes(), turned.bytes()] {
+        write(&(part.len() as u64).to_be_bytes())?;
+        write(part)?;
+    }
+    let checksum = checksum.finalize();
+    out.write_all(&checksum.to_be_bytes())
+}
+
+fn decode(bytes: &[u8], identity: Identity) -> Result<Tier> {
+    let damaged = || Error::corrupt("the file of the tier is damaged");
+    let (bytes, checksum) = bytes.split_last_chunk().ok_or_else(damaged)?;
+    if crc32fast::hash(bytes) != u32::from_be_bytes(*checksum) {
+        return Err(damaged());
+    }
+    let mut rest = bytes.strip_prefix(MAGIC).ok_or_else(damaged)?;
+    let mut part = || {
+        let (len, after) = rest.split_first_chunk()?;
+        let (part, after) = after.split_at_checked(usize::try_from(u64::from_be_bytes(*len)).ok()?)?;
+        rest = after;
+        Some(part)
+    };
+    let mut parts = [&[][..]; 6];
+    for place in &mut parts {
+        *place = part().ok_or_else(damaged)?;
+    }
+    let [of, since, note, buckets, simhashes, turned] = parts;
+    if !rest.is_empty() {
+        return Err(damaged());
+    }
+    if of != identity.to_string().as_bytes() {
+        return Err(Error::new(ErrorKind::Mismatch, "the file is the tier of another index"));
+    }
+    Ok(Tier {
+        since: i64::from_be_bytes(since.try_into().map_err(|_| damaged())?),
+        note: (!note.is_empty()).then(|| note.to_vec()),
+        buckets: Ascending::decode(buckets)?.into(),
+        simhashes: Ascending::decode(simhashes)?.into(),
+        turned: Ascending::decode(turned)?.into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use simhash::BucketKey;
+
+    use super::super::tests::tier_of;
+    use super::*;
+
+    const IDENTITY: Identity = Identity::new([1; 16]);
+
+    fn tier() -> Tier {
+        let key = BucketKey { flag: 0x20, segment: 0x0102_0304 };
+        Tier { note: Some(b"12 34".to_vec()), ..tier_of(&[1, 2, 1 << 40], &[key]) }
+    }
+
+    fn encode(tier: &Tier, identity: Identity) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write_to(&mut bytes, tier, identity).unwrap();
+        bytes
+    }
+
+    /// Fixed bytes: a change here is a new format version.
+    #[test]
+    fn golden() {
+        let bytes = encode(&tier(), IDENTITY);
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let parts = [
+            "5047485449455231",
+            "0000000000000020",
+            "3031303130313031303130313031303130313031303130313031303130313031",
+            "00000000000000080000000000000007",
+            "00000000000000053132203334",
+            "0000000000000006848688888004",
+            "00000000000000080101feffffffff1f",
+            "000000000000000c800280feffff0f8080808010",
+            "0ed85607",
+        ];
+        assert_eq!(hex, parts.concat());
+        assert_eq!(decode(&bytes, IDENTITY).unwrap(), tier());
+    }
+
+    #[test]
+    fn each_byte_counts() {
+        let bytes = encode(&tier(), IDENTITY);
+        for place in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[place] ^= 0x10;
+            assert!(decode(&damaged, IDENTITY).is_err(), "{place}");
+            assert!(decode(&bytes[..place], IDENTITY).is_err(), "{place}");
+        }
+        let error = decode(&bytes, Identity::new([2; 16])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+    }
+
+    #[test]
+    fn a_file_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tier");
+        assert_eq!(load(IDENTITY, &path).unwrap(), None);
+        for tier in [tier(), Tier::default()] {
+            save(&tier, IDENTITY, &path).unwrap();
+            assert_eq!(load(IDENTITY, &path).unwrap(), Some(tier));
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert!(save(&tier(), IDENTITY, &folder.path().join("none/tier")).is_err());
+    }
+}
