@@ -15,8 +15,8 @@ use pigeonhole_store_hbase::{HbaseStore, HbaseUri};
 
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// For the last try of a call, and a busy machine.
-const SLACK: Duration = Duration::from_millis(1_500);
+/// For the last try of a call, and a busy machine. A wait of twice the patience is longer.
+const SLACK: Duration = Duration::from_millis(2_900);
 
 fn metadata() -> Metadata {
     let options =
