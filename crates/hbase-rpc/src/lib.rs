@@ -28,7 +28,8 @@
 //! # let master = cluster.master();
 //! let client = Client::new(vec![master], ClientOptions::default());
 //! let ranges = [Range::new("a", "b"), Range::new("c", "d")];
-//! let options = PageOptions { pieces_max: 100, cells_max: 1_000, together_min: 2, cache_blocks: true, since: None };
+//! let (pieces_max, cells_max, together_min) = (100, 1_000, 2);
+//! let options = PageOptions { pieces_max, cells_max, together_min, cache_blocks: true, since: None };
 //! let mut n_rows = [0, 0];
 //! let mut visit = |number: usize, page: Pages| {
 //!     n_rows[number] = page.len();

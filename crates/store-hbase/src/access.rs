@@ -17,7 +17,7 @@ pub(super) struct Access<'a> {
     pub(super) horizon: Horizon,
     /// True if the index keeps the texts of its documents.
     pub(super) keeps_texts: bool,
-    /// What this process knows of older cells, for the searches of claimants.
+    /// The older cells that this process knows, for the searches of claimants.
     pub(super) tier: Option<Arc<Tier>>,
 }
 

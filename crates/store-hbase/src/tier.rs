@@ -1,4 +1,4 @@
-//! What a process knows of the older cells of an index, so that it need not read them.
+//! The older cells of an index in the memory of a process, which then need not read them.
 //!
 //! A claimant reads a bucket for each key of its sketch, out of all files that HBase has of a
 //! region. In a large index nearly all of them hold nothing near a new document. A tier has all

@@ -3,7 +3,8 @@
 use crate::claims::{Claim, State, Ticket};
 use index::{Result, SketchKind};
 
-use super::{More, damaged, more_words, parse_more, parse_simhash, simhash_word};
+use super::damaged;
+use super::record::{More, more_words, parse_more, parse_simhash, simhash_word};
 
 /// Writes the claim as words, legible in the HBase shell: state, simhash, timestamp, ticket,
 /// deadline, and the optional words. Compare-and-set compares these very bytes.

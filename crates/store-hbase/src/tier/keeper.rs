@@ -114,7 +114,12 @@ impl Work {
                 Ok(Some(tier)) if tier.n_bytes() <= self.options.n_bytes_max => self.give(tier),
                 Ok(Some(_)) => {}
                 Err(error) => {
-                    tracing::warn!(error = &error as &dyn std::error::Error, path = %path.display(), "the tier is filled anew");
+                    let path = path.display();
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        %path,
+                        "the tier is filled anew"
+                    );
                 }
             }
         }
@@ -161,8 +166,8 @@ impl Work {
             Filled::TooLarge => {
                 let n_megabytes = self.options.n_bytes_max / 1_000_000;
                 tracing::warn!(
-                    "the tier takes more than tier-mb={n_megabytes}, so HBase's older files are read; give it more, some 13 \
-                     bytes for each simhash and 2 for each band of a document"
+                    "the tier takes more than tier-mb={n_megabytes}, so HBase's older files are read; give \
+                     it more, some 13 bytes for each simhash and 2 for each band of a document"
                 );
                 self.shared.lock().tier = None;
                 return Ok(Some(SMALLER));
