@@ -6,11 +6,12 @@
 //! batch-mates never conflict, and a duplicate of an earlier document is not even claimed.
 
 mod claimed;
+mod settling;
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use crate::claims::{Claim, Claimant, Entry, Seen, State, Step, Ticket};
+use crate::claims::{Claim, Claimant, Entry, FILED_WITHIN_MS, Seen, State, Step, Ticket};
 use index::backend::retry::{Failed, Late, Pause, Retry, Tries};
 use index::{Document, DocumentId, Error, ErrorKind, Insertion, Result, Rule, Sketch};
 
@@ -26,7 +27,7 @@ use super::order::waits_for;
 use super::outlook::Outlook;
 use super::remove::swap;
 use super::rows::{Swapped, Table};
-use super::write::{OldCells, Writes};
+use super::write::Writes;
 
 /// The time for which a claim makes others wait after its owner has died.
 pub(super) const LEASE: Duration = Duration::from_secs(10);
@@ -36,6 +37,9 @@ const BATCH_MAX: usize = 500;
 
 /// The longest wait of a batch for the claims of others.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The most writes of cells by a batch that may take longer than claims allow.
+const LATE_MAX: usize = 3;
 
 /// The pauses between two looks at the claims of others.
 const RETRY: Retry = Retry::new(Duration::from_millis(5), Duration::from_millis(200));
@@ -151,11 +155,13 @@ struct Claiming<'a> {
     /// By number; `None` for a document that was left out.
     claimed: Vec<Option<Claimed<'a>>>,
     ghosts: Ghosts,
+    /// The number of writes of cells that took longer than claims allow.
+    n_late: usize,
 }
 
 impl<'a> Claiming<'a> {
     fn new(access: &'a Access<'a>, rule: &'a Rule, counters: &'a Counters) -> Self {
-        Self { access, rule, counters, claimed: Vec::new(), ghosts: Ghosts::default() }
+        Self { access, rule, counters, claimed: Vec::new(), ghosts: Ghosts::default(), n_late: 0 }
     }
 
     /// Adds a document and its row.
@@ -350,43 +356,23 @@ impl<'a> Claiming<'a> {
         // Texts come before cells: a search that meets the claim by its cells counts by its text.
         texts.apply(self.access)?;
         cells.apply(self.access)?;
-        for (number, _) in files {
-            self.tell(number, Seen::Filed);
+        for (number, _) in &files {
+            self.tell(*number, Seen::Filed);
         }
-        Ok(())
+        let step_of = |number: usize| self.claimed[number].as_ref().map(|claimed| claimed.claimant.step());
+        let is_late = |(number, _): &(usize, Claim)| !matches!(step_of(*number), Some(Step::Search(_)));
+        self.n_late += usize::from(files.iter().any(is_late));
+        if self.n_late == LATE_MAX { Err(too_slow(files.len())) } else { Ok(()) }
     }
+}
 
-    fn old_texts(&self) -> Writes {
-        let mut deletes = Writes::new(Table::Documents);
-        if self.access.keeps_texts {
-            self.claimed.iter().flatten().for_each(|claimed| claimed.old_texts(&mut deletes));
-        }
-        deletes
-    }
-
-    /// Cleans up after replaced documents, after withdrawn claims, and after cells that lead
-    /// nowhere.
-    fn settle(&mut self) -> Result<()> {
-        let mut old_cells = OldCells::default();
-        for claimed in self.claimed.iter().flatten() {
-            claimed.withdrawn(&mut self.ghosts);
-            let Claimed { document, claimant, replaced, .. } = claimed;
-            if let (Step::Done(Insertion::Replaced), Some(claim), Some(old)) =
-                (claimant.step(), claimant.claim(), replaced)
-            {
-                old_cells.replaced(&document.id, old, &document.sketch, claim.timestamp);
-            }
-        }
-        old_cells.apply(self.access)?;
-        if let Err(error) = self.old_texts().apply(self.access) {
-            tracing::warn!(%error, "failed to delete texts that are of no document any more");
-        }
-        if let Err(error) = self.ghosts.sweep(self.access) {
-            // The next search that meets these cells tries again.
-            tracing::warn!(%error, "failed to sweep cells that lead nowhere");
-        }
-        Ok(())
-    }
+fn too_slow(n_documents: usize) -> Error {
+    let (times, seconds) = (LATE_MAX, FILED_WITHIN_MS / 1_000);
+    let what = format!(
+        "HBase took over {seconds} s to write the cells of {n_documents} documents, {times} times; \
+         look at its load, or give fewer documents in a call"
+    );
+    Error::new(ErrorKind::Busy, what)
 }
 
 fn busy(n_waiting: usize) -> Error {

@@ -1,8 +1,11 @@
 //! The ways to a store: a URL, which names a transport, and the address of a gateway.
 
+use std::path::Path;
 use std::time::Duration;
 
-use index::{Backups, CallSizes, Capabilities, Clock, Error, Mode, Place, Result, Store, TextKeeping};
+use index::{
+    Backups, CallSizes, Capabilities, Clock, Error, ErrorKind, Mode, Place, Result, Store, TextKeeping,
+};
 
 use super::options::Options;
 use super::rows::Rows;
@@ -22,13 +25,30 @@ impl HbaseStore {
     /// wait for a server or a region that is away; the default is 120 s from the last answer.
     ///
     /// # Errors
-    /// `InvalidArgument` where the transport of the URL is not in this build.
+    /// `InvalidArgument` where the transport of the URL is not in this build, or the folder of the
+    /// tier's file is not there.
     pub fn open(uri: &HbaseUri, clock: Clock, patience: Option<Duration>) -> Result<Self> {
         let mut options = Options { n_connections: uri.n_connections, ..Options::default() };
         options.patience = patience.unwrap_or(options.patience);
         options.reply_timeout = options.reply_timeout.min(options.patience.max(REPLY_MIN));
+        if let Some(file) = uri.tier.as_ref().and_then(|tier| tier.file.as_deref()) {
+            check_folder_of(file)?;
+        }
         Ok(Self::over(rows_at(uri, options)?, clock).with_tier(uri.tier.clone()))
     }
+}
+
+/// Refuses a file whose folder is not there: a tier is filled for minutes before it is saved.
+fn check_folder_of(file: &Path) -> Result<()> {
+    let folder = match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let what = format!("the folder of tier-file is not there: `{}`; make it first", folder.display());
+    Err(Error::new(ErrorKind::InvalidArgument, what))
 }
 
 #[cfg(feature = "thrift")]

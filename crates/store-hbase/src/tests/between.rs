@@ -80,11 +80,16 @@ pub(super) fn store_with(
 /// Returns a store for which time passes: the owner of a claim cannot go on while it waits, and the
 /// lease has to run out.
 pub(super) fn store_of_the_patient(place: &Place) -> HbaseStore {
+    store_with_pace(place, PACE_MS)
+}
+
+/// Returns a store whose requests take `pace_ms` milliseconds each.
+pub(super) fn store_with_pace(place: &Place, pace_ms: i64) -> HbaseStore {
     let clock = Arc::clone(&place.clock);
     let rows = place.hbase.rows("t", OPTIONS);
     let passing = Arc::clone(&clock);
     let between = move || {
-        passing.fetch_add(PACE_MS, Ordering::Relaxed);
+        passing.fetch_add(pace_ms, Ordering::Relaxed);
     };
     HbaseStore::over(Box::new(Between { rows, between }), Clock::new(move || clock.load(Ordering::Relaxed)))
 }

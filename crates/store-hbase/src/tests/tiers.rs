@@ -11,7 +11,7 @@ use super::super::layout::index_column;
 use super::super::rows::LONG_PAGE_RESULTS;
 use super::super::store::HbaseStore;
 use super::super::uri::{HbaseUri, TierOptions};
-use super::between::store_with;
+use super::between::{store_with, store_with_pace};
 use super::claims::insert_if_new;
 use super::examine::examine;
 use super::*;
@@ -148,6 +148,19 @@ fn a_tier_is_filled_beside_a_slow_writer(on: On) {
             assert!(is_duplicate(&store, spread(1) ^ 1), "after request {nth}");
         }
     }
+}
+
+/// A batch whose cells always come too late for its claims ends, and says why.
+#[test]
+fn a_server_that_is_always_slow_is_told() {
+    let place = Place::new(On::Memory);
+    let slow = store_with_pace(&place, MINUTE + 1);
+    let error = slow.insert_if_new(&[document("slow", spread(1))], &within(3)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy);
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert!(cause.contains("over 60 s to write the cells of 1 documents, 3 times"), "{cause}");
+    place.advance(MINUTE);
+    assert_eq!(insert_if_new(&place.store(), &document("slow", spread(1))), Insertion::Inserted);
 }
 
 /// Notes end a tier, and the next one has what came.
@@ -370,6 +383,10 @@ fn a_url_asks_for_a_tier() {
         let error = uri.parse::<HbaseUri>().unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
+    let uri: HbaseUri = "hbase+rpc://m:1/t?tier-mb=64&tier-file=/no/such/folder/tier".parse().unwrap();
+    let error = HbaseStore::open(&uri, Clock::system(), None).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert!(error.to_string().contains("`/no/such/folder`"), "{error}");
 }
 
 hazards! {

@@ -21,6 +21,10 @@ pub(super) struct Ascending {
     gaps: Vec<u8>,
     /// The first number of each block, and the place of the gap after it.
     blocks: Vec<(u64, usize)>,
+    /// The number of blocks whose first number is less, for each multiple of `1 << shift`. Numbers
+    /// that are spread evenly, as hashes are, leave a block or two to choose from.
+    directory: Vec<u32>,
+    shift: u32,
     n_numbers: usize,
     last: u64,
 }
@@ -43,7 +47,9 @@ impl Ascending {
 
     /// The numbers from `start` on.
     pub(super) fn from(&self, start: u64) -> impl Iterator<Item = u64> + '_ {
-        let block = self.blocks.partition_point(|&(first, _)| first <= start).saturating_sub(1);
+        let (low, high) = self.near(start);
+        let block = low + self.blocks[low..high].partition_point(|&(first, _)| first <= start);
+        let block = block.saturating_sub(1);
         let (first, place) = self.blocks.get(block).copied().unwrap_or_default();
         let mut gaps = Gaps(&self.gaps[place..]);
         let mut number = first;
@@ -55,13 +61,35 @@ impl Ascending {
         numbers.skip_while(move |&number| number < start)
     }
 
+    /// Returns a range of blocks: those before it begin before the number, those after it after.
+    fn near(&self, number: u64) -> (usize, usize) {
+        let cell = number >> self.shift;
+        let at = |cell: u64| usize::try_from(cell).ok().and_then(|cell| self.directory.get(cell));
+        let or_all = |block: Option<&u32>| block.map_or(self.blocks.len(), |&block| block as usize);
+        (or_all(at(cell)), or_all(at(cell.saturating_add(1))))
+    }
+
+    /// The set, of which all numbers are there, with its directory.
+    fn indexed(mut self) -> Self {
+        let Some(n_bits) = self.blocks.len().checked_ilog2() else { return self };
+        self.shift = (u64::BITS - self.last.leading_zeros()).saturating_sub(n_bits).min(u64::BITS - 1);
+        let mut block = 0;
+        let n_before = |cell: u64| {
+            let is_before = |(first, _): &&(u64, usize)| first >> self.shift < cell;
+            block += self.blocks[block..].iter().take_while(is_before).count();
+            block as u32
+        };
+        self.directory = (0..=self.last >> self.shift).map(n_before).collect();
+        self
+    }
+
     pub(super) fn contains(&self, number: u64) -> bool {
         self.from(number).next() == Some(number)
     }
 
     /// Bytes of memory that the set takes.
     pub(super) fn n_bytes(&self) -> usize {
-        self.gaps.len() + self.blocks.len() * size_of::<(u64, usize)>()
+        self.gaps.len() + size_of_val(&*self.blocks) + size_of_val(&*self.directory)
     }
 
     /// The stored form: the gaps.
@@ -83,7 +111,7 @@ impl Ascending {
             }
             set.push(set.last.checked_add(gap).ok_or_else(damaged)?);
         }
-        if set.gaps == bytes { Ok(set) } else { Err(damaged()) }
+        if set.gaps == bytes { Ok(set.indexed()) } else { Err(damaged()) }
     }
 
     /// Returns the set with more numbers, which ascend.
@@ -106,7 +134,7 @@ impl Ascending {
         more.for_each(add);
         merged.gaps.shrink_to_fit();
         merged.blocks.shrink_to_fit();
-        merged
+        merged.indexed()
     }
 }
 

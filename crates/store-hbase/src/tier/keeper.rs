@@ -11,8 +11,9 @@ use super::filling::{Filled, Filler};
 use super::{Tier, TierOptions, file};
 use crate::rows::Rows;
 
-/// The time between two fillings.
-const REFRESH: Duration = Duration::from_secs(30 * 60);
+/// The time between two fillings. What came since is read from HBase by each search, so the less the
+/// better; a filling reads what came in its time and the leeway before.
+const REFRESH: Duration = Duration::from_secs(10 * 60);
 
 /// The time until the next try after one that failed.
 const AGAIN: Duration = Duration::from_secs(60);
