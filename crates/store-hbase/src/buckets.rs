@@ -15,6 +15,9 @@ pub(super) enum Reach {
     /// A quarter of the buckets: a search meets nearly equal documents, and some of the other near
     /// ones.
     Glance,
+    /// Of the buckets of a glance those in which the tier has something near: a search meets no
+    /// younger documents. Without a tier, all buckets of a glance.
+    Older,
 }
 
 impl Reach {
@@ -22,7 +25,7 @@ impl Reach {
     fn step(self) -> usize {
         match self {
             Self::All => 1,
-            Self::Glance => 4,
+            Self::Glance | Self::Older => 4,
         }
     }
 }
@@ -85,6 +88,9 @@ impl Buckets {
             for &key in facet.keys().iter().step_by(reach.step()) {
                 let range = KeyRange::of_bucket(key);
                 let since = since.as_ref().and_then(|since| since(key));
+                if since.is_some() && reach == Reach::Older {
+                    continue;
+                }
                 self.spans.push(Span { since, ..Span::new(range.start(), range.end()) });
                 self.whose.push(Bucket { query, family, key, fingerprint: facet.fingerprint(), within });
             }

@@ -25,7 +25,6 @@ use super::documents::{self, Stored};
 use super::layout::{Record, decode_document_row, decode_id, index_column};
 use super::loads::{self, may_load_beneath};
 use super::meet::{Ghosts, SWEPT_AFTER, is_ghost, is_old};
-use super::older;
 use super::remove::{clean, swap};
 use super::rows::{Row, Swapped, Table};
 use super::write::Writes;
@@ -152,30 +151,14 @@ impl Examination<'_, '_> {
             }
             // Some may have been replaced or removed since the first read.
             let now = documents::read_each(self.access, unfiled.keys().copied())?;
-            let is_same = |id: &DocumentId, record: &Record| {
-                let stored = now.get(id).and_then(|stored| stored.as_ref().ok());
-                stored.is_some_and(|stored| stored.live.as_ref() == Some(record))
-            };
-            let unfiled = unfiled.into_iter().filter(|(id, (record, _))| is_same(id, record));
-            if self.mends {
-                // Tiers of before, and those filled while the cells come, lack them.
-                older::leave(self.access.rows, self.access.now())?;
-                let filed = self.file_all(unfiled);
-                filed.and(older::leave(self.access.rows, self.access.now()))?;
-            } else {
-                unfiled.for_each(|(id, _)| self.found(FindingKind::Unfiled, id.as_str(), false));
+            for (&id, (record, missing)) in &unfiled {
+                let is_same = |stored: &Stored| stored.live.as_ref() == Some(*record);
+                if !now.get(id).is_some_and(|stored| stored.as_ref().is_ok_and(is_same)) {
+                    continue;
+                }
+                let is_mended = self.mends && self.file(id, record, missing)?;
+                self.found(FindingKind::Unfiled, id.as_str(), is_mended);
             }
-        }
-        Ok(())
-    }
-
-    fn file_all<'b>(
-        &mut self,
-        unfiled: impl Iterator<Item = (&'b DocumentId, (&'b Record, Vec<RowKey>))>,
-    ) -> Result<()> {
-        for (id, (record, missing)) in unfiled {
-            let is_mended = self.file(id, record, &missing)?;
-            self.found(FindingKind::Unfiled, id.as_str(), is_mended);
         }
         Ok(())
     }

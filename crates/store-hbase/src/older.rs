@@ -1,7 +1,7 @@
-//! Notes of cells that were written long after their timestamp.
+//! Notes of documents that were written long after their timestamp.
 //!
-//! A tier ([`super::tier`]) knows the cells of before a moment, and relies on later cells to have
-//! later timestamps. Where a writer writes cells with an older one, it leaves a note beside the
+//! A tier ([`super::tier`]) knows the documents of before a moment, and relies on later ones to have
+//! later timestamps. Where a writer writes documents with an older one, it leaves a note beside the
 //! metadata, and ends with that all tiers that were filled before.
 
 use index::Result;

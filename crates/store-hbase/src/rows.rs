@@ -110,6 +110,15 @@ impl Span {
         Self { start: start.to_vec(), end: end.to_vec(), within: None, n_results: PAGE_RESULTS, since: None }
     }
 
+    /// Returns the parts of a whole table, with long pages: one from each start to the next, and the
+    /// last one to `end`.
+    pub(crate) fn parts(starts: &[Vec<u8>], end: &[u8]) -> Vec<Self> {
+        let ends = starts.iter().skip(1).map(Vec::as_slice).chain([end]);
+        let long =
+            |(start, end): (&Vec<u8>, &[u8])| Self { n_results: LONG_PAGE_RESULTS, ..Self::new(start, end) };
+        starts.iter().zip(ends).map(long).collect()
+    }
+
     /// Returns the rest of the span after a page, `None` if nothing remains. A page that is not
     /// full is the last one.
     pub(crate) fn rest(&self, page: &[Row]) -> Option<Self> {

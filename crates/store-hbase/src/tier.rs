@@ -1,24 +1,29 @@
-//! The older cells of an index in the memory of a process, which then need not read them.
+//! The older documents of an index in the memory of a process, which then need not read their cells.
 //!
 //! A claimant reads a bucket for each key of its sketch, out of all files that HBase has of a
-//! region. In a large index nearly all of them hold nothing near a new document. A tier has all
-//! cells with timestamps before a moment in memory: the keys of the buckets of signatures, and the
-//! simhashes. Both are exact. Where the tier has nothing near, a claimant reads only the cells from
-//! that moment on, by a range of timestamps, and HBase skips its older files.
+//! region. In a large index nearly all of them hold nothing near a new document. A tier has what all
+//! older documents give in memory: the keys of the buckets of signatures, and the simhashes. Both
+//! are exact. Where the tier has nothing near, a claimant reads only the cells from a moment on, by
+//! a range of timestamps, and HBase skips its older files.
 //!
 //! # Contract
-//! A search with a tier misses a cell that came after the tier began to be filled and has a
-//! timestamp more than [`LEEWAY_MS`], ten minutes, before that moment. It meets all others.
+//! A tier is filled from the records and claims of all documents. A search with it misses a document
+//! whose record or claim came after the filling began, and whose cells have a timestamp more than
+//! [`LEEWAY_MS`], five minutes, before that moment. It meets all others: no search believes a cell
+//! that no record or claim confirms.
 //!
 //! - Claimants have timestamps of their own clocks. One whose cells are not all written within a
 //!   minute ([`FILED_WITHIN_MS`](crate::claims::FILED_WITHIN_MS)) announces its claim anew, with a
-//!   new timestamp, before it searches. Nine minutes are left by which its clock may be behind.
+//!   new timestamp, before it searches. Four minutes are left by which its clock may be behind.
 //! - Of two near claimants, the one that ends its write of cells later meets the other: in the
 //!   tier, or as a cell that is late enough.
-//! - Insertions without a claim that take longer than a minute, mended documents, bulk loads and
-//!   restored snapshots leave a note beside the metadata ([`super::older`]). Each call reads it,
-//!   and uses no tier of before the note, nor any while a load is under way.
+//! - Insertions without a claim that take longer than a minute, bulk loads and restored snapshots
+//!   leave a note beside the metadata ([`super::older`]). Each call reads it, and uses no tier of
+//!   before the note, nor any while a load is under way. Such an insertion that ends with an error
+//!   leaves no note: its minutes and those of its clock may be five together.
 //! - The moment is that of the filler's clock or of HBase, whichever is earlier.
+//! - A tier is brought up to date with the records and claims that HBase has written since, by their
+//!   timestamps: claims have those of HBase, whose servers may differ by minutes.
 //! - The tier of a file is believed if its checksum, the identity of the index and the note agree.
 //!
 //! Removed and expired documents stay in a tier until it is filled anew: they cost a look at their
@@ -30,6 +35,7 @@
 mod ascending;
 mod file;
 mod filling;
+mod filter;
 mod keeper;
 
 use std::iter;
@@ -39,31 +45,48 @@ use index::{Family, Rule};
 use simhash::{BucketKey, Distance, Facet, Fingerprint};
 
 use self::ascending::Ascending;
+use self::filter::Filtered;
 pub(super) use self::keeper::Keeper;
 use super::uri::TierOptions;
 
-/// The time in milliseconds by which a timestamp may be earlier than the write of its cell.
-pub(super) const LEEWAY_MS: i64 = 10 * 60_000;
+/// The time in milliseconds by which a timestamp may be earlier than the write of its cell, record
+/// or claim.
+pub(super) const LEEWAY_MS: i64 = 5 * 60_000;
 
 /// The greatest distance of simhashes that a tier answers: of so many bits, one half of the simhash
 /// has at most one.
 const WITHIN_MAX: Distance = Distance::of_differing(0b111);
 
-/// The cells of an index with timestamps before `since`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The bits of half a simhash.
+const HALF_BITS: u32 = 32;
+
+/// What the documents of an index give whose cells have timestamps before `since`.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tier {
     /// The first timestamp whose cells may be missing here, in milliseconds.
     pub(super) since: i64,
     /// The last note of the index when the tier began to be filled.
     pub(super) note: Option<Vec<u8>>,
     /// The keys of buckets of signatures: the flag, then the segment.
-    buckets: Arc<Ascending>,
-    simhashes: Arc<Ascending>,
+    buckets: Filtered,
+    /// Filtered by their upper halves.
+    simhashes: Filtered,
     /// The same simhashes, with their halves exchanged.
-    turned: Arc<Ascending>,
+    turned: Filtered,
 }
 
 impl Tier {
+    /// A tier of three sets: keys of buckets, simhashes, and simhashes with their halves exchanged.
+    fn new(since: i64, note: Option<Vec<u8>>, [buckets, simhashes, turned]: [Arc<Ascending>; 3]) -> Self {
+        Self {
+            since,
+            note,
+            buckets: Filtered::new(buckets, 0),
+            simhashes: Filtered::new(simhashes, HALF_BITS),
+            turned: Filtered::new(turned, HALF_BITS),
+        }
+    }
+
     /// Returns the timestamp from which on a search has to read the bucket `key` of a facet; `None`
     /// if it has to read all of the bucket.
     pub(super) fn since(
@@ -78,7 +101,7 @@ impl Tier {
         move |key| {
             let is_there = match family {
                 Family::Simhash => has_near_simhash,
-                Family::Set(_) => self.buckets.contains(number_of(key)),
+                Family::Set(_) => self.buckets.with(number_of(key)).next().is_some(),
             };
             (!is_there).then_some(self.since)
         }
@@ -87,15 +110,13 @@ impl Tier {
     /// Returns true if a simhash is within the distance, at most [`WITHIN_MAX`]. It has the upper
     /// half of the query or one that differs in one bit, or so the lower half.
     fn has_near(&self, query: Fingerprint, within: Distance) -> bool {
-        let has_near = |set: &Ascending, query: u64| {
-            let half = query >> 32;
-            let mut halves = iter::once(half).chain((0..32).map(|bit| half ^ (1 << bit)));
-            halves.any(|half| {
-                let mut stored = set.from(half << 32).take_while(|stored| stored >> 32 == half);
-                stored.any(|stored| Fingerprint(stored).distance(Fingerprint(query)) <= within)
-            })
+        let has_near = |set: &Filtered, query: u64| {
+            let half = query >> HALF_BITS;
+            let mut halves = iter::once(half).chain((0..HALF_BITS).map(|bit| half ^ (1 << bit)));
+            let is_near = |stored| Fingerprint(stored).distance(Fingerprint(query)) <= within;
+            halves.any(|half| set.with(half).any(is_near))
         };
-        has_near(&self.simhashes, query.0) || has_near(&self.turned, query.0.rotate_left(32))
+        has_near(&self.simhashes, query.0) || has_near(&self.turned, query.0.rotate_left(HALF_BITS))
     }
 
     /// Bytes of memory that the tier takes.
@@ -122,13 +143,12 @@ mod tests {
             numbers.for_each(|number| growing.add(number));
             growing.into_set()
         };
-        Tier {
-            since: 7,
-            note: None,
-            buckets: set(&mut buckets.iter().copied().map(number_of)),
-            simhashes: set(&mut simhashes.iter().copied()),
-            turned: set(&mut simhashes.iter().map(|simhash| simhash.rotate_left(32))),
-        }
+        let sets = [
+            set(&mut buckets.iter().copied().map(number_of)),
+            set(&mut simhashes.iter().copied()),
+            set(&mut simhashes.iter().map(|simhash| simhash.rotate_left(HALF_BITS))),
+        ];
+        Tier::new(7, None, sets)
     }
 
     /// Every difference of up to three bits, and none of four.

@@ -151,11 +151,11 @@ fn write<'a>(
         }
     };
     cells.apply(access).map_err(failed("none was written"))?;
-    if access.now() - now > FILED_WITHIN_MS {
-        older::leave(access.rows, access.now()).map_err(failed("none was written"))?;
-    }
     texts.apply(access).map_err(failed("none was written"))?;
     records.apply(access).map_err(failed("some may have been written and some not"))?;
+    if access.now() - now > FILED_WITHIN_MS {
+        older::leave(access.rows, access.now()).map_err(failed("all were written"))?;
+    }
     let left = "all were written, and only cells that are not needed any more are left over";
     old_cells.apply(access).and_then(|()| old_texts.apply(access)).map_err(failed(left))?;
     Ok(written)

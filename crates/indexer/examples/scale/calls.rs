@@ -1,6 +1,7 @@
 //! Timed queries and insertions. Each answer is checked against the truth.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -74,6 +75,18 @@ pub(crate) fn query(
         }
         tally
     })
+}
+
+/// Waits until the file of the store's tier is there, and returns the seconds. The first call of an
+/// insertion begins to fill the tier.
+pub(crate) fn wait_for(index: &Index, file: &Path) -> f64 {
+    let begun = Instant::now();
+    let none: [(DocumentId, Fingerprint); 0] = [];
+    index.insert_if_new(&none).unwrap();
+    while !file.exists() {
+        thread::sleep(Duration::from_millis(100));
+    }
+    begun.elapsed().as_secs_f64()
 }
 
 /// Inserts documents and checks each result. Either new documents from `first` on, where the index

@@ -63,6 +63,9 @@ enum Command {
         /// Offer near-duplicates of what the index has.
         #[arg(long)]
         known: bool,
+        /// Begin when this file is there: that of the store's tier, which is filled meanwhile.
+        #[arg(long)]
+        after: Option<PathBuf>,
         #[command(flatten)]
         callers: Callers,
     },
@@ -93,9 +96,13 @@ fn main() -> ExitCode {
         Command::Query { store, queries, seconds, callers } => {
             calls::query(&open(&store), world, documents, queries, seconds, callers)
         }
-        Command::Insert { store, insertions, first, known, callers } => {
+        Command::Insert { store, insertions, first, known, after, callers } => {
             let first = first.unwrap_or(documents.next_multiple_of(world::FAMILY));
-            calls::insert(&open(&store), world, first, insertions, known, callers)
+            let index = open(&store);
+            let waited = after.map(|file| calls::wait_for(&index, &file));
+            let (mut report, is_right) = calls::insert(&index, world, first, insertions, known, callers);
+            report["waited"] = json!(waited);
+            (report, is_right)
         }
         Command::Pairs { folder, real } => pairs::check(world, documents, &folder, real.as_deref()),
     };

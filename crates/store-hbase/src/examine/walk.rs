@@ -8,8 +8,9 @@ use std::thread;
 use index::{Error, ErrorKind, Examined, Result};
 use simhash::ROW_KEY_LEN;
 
-use super::super::layout::{DOCUMENT_FAMILY, DOCUMENTS_END, INDEX_FAMILY};
-use super::super::rows::{LONG_PAGE_RESULTS, Row, Span, Table};
+use super::super::documents;
+use super::super::layout::{DOCUMENT_FAMILY, INDEX_FAMILY};
+use super::super::rows::{Row, Span, Table};
 use super::{Access, Examination};
 
 /// The number of parts read at once: each holds a page in memory, of a megabyte or two.
@@ -36,7 +37,7 @@ pub(super) fn walk(
 ) -> Result<()> {
     let parts = match table {
         Table::Index => index_parts(&open()?)?,
-        Table::Documents => document_parts(),
+        Table::Documents => documents::parts(),
     };
     let n_lanes = N_LANES.min(parts.len());
     let parts = Mutex::new(parts);
@@ -105,19 +106,5 @@ fn index_parts(access: &Access<'_>) -> Result<Vec<Span>> {
     })?;
     let mut starts = vec![Vec::new()];
     starts.extend(splits.iter().map(|split| split.to_be_bytes().to_vec()));
-    Ok(spans(&starts, &[0xff; ROW_KEY_LEN + 1]))
-}
-
-/// Returns spans over all documents, one for each first digit of a row key.
-fn document_parts() -> Vec<Span> {
-    let mut starts: Vec<Vec<u8>> = b"0123456789abcdef".iter().map(|digit| vec![*digit]).collect();
-    starts[0].clear();
-    spans(&starts, DOCUMENTS_END)
-}
-
-fn spans(starts: &[Vec<u8>], last: &[u8]) -> Vec<Span> {
-    let ends = starts.iter().skip(1).map(Vec::as_slice).chain([last]);
-    let long =
-        |(start, end): (&Vec<u8>, &[u8])| Span { n_results: LONG_PAGE_RESULTS, ..Span::new(start, end) };
-    starts.iter().zip(ends).map(long).collect()
+    Ok(Span::parts(&starts, &[0xff; ROW_KEY_LEN + 1]))
 }

@@ -5,9 +5,8 @@ use std::fs;
 
 use index::Rule;
 use index::testsuite::signed;
-use simhash::{BucketKey, RowKey};
 
-use super::super::layout::index_column;
+use super::super::layout::{RECORD_COLUMN, document_row};
 use super::super::rows::LONG_PAGE_RESULTS;
 use super::super::store::HbaseStore;
 use super::super::uri::{HbaseUri, TierOptions};
@@ -104,7 +103,7 @@ fn cells_that_are_known_are_not_read() {
         let store = tiered(&place);
         fill(&store, 1);
         for (name, bits, behind, is_met) in
-            [("early", spread(2), 2 * HOUR, false), ("behind", spread(3), 9 * MINUTE, true)]
+            [("early", spread(2), 2 * HOUR, false), ("behind", spread(3), 4 * MINUTE, true)]
         {
             place.set_clock(BEGIN + 3 * HOUR - behind);
             place.store().insert(&[document(name, bits)]).unwrap();
@@ -163,8 +162,8 @@ fn a_server_that_is_always_slow_is_told() {
     assert_eq!(insert_if_new(&place.store(), &document("slow", spread(1))), Insertion::Inserted);
 }
 
-/// Notes end a tier, and the next one has what came.
-fn after_a_note(on: On, comes: impl Fn(&Place)) {
+/// A repair files the cells of records, which a tier knows by the records.
+fn mended_documents_are_found(on: On) {
     let place = Place::new(on);
     place.store().insert(&[document("a", spread(1)), document("b", spread(2))]).unwrap();
     for (key, _) in place.index_rows() {
@@ -173,52 +172,9 @@ fn after_a_note(on: On, comes: impl Fn(&Place)) {
     place.advance(HOUR);
     let store = tiered(&place);
     fill(&store, 1);
-    comes(&place);
+    assert_eq!(examine(&place.store(), true).1.len(), 2);
     for n in [1, 2] {
         assert!(is_duplicate(&store, spread(n) ^ 1), "{n}");
-    }
-    fill(&store, 2);
-    for n in [1, 2] {
-        assert!(is_duplicate(&store, spread(n) ^ 1), "{n}, filled again");
-    }
-}
-
-fn put_cells(place: &Place) {
-    for (name, n) in [("a", 1), ("b", 2)] {
-        for row in sketch(spread(n)).rows() {
-            place.hbase.put_raw("t", &row.encode(), &index_column(&id(name)), b"", BEGIN);
-        }
-    }
-}
-
-fn mended_documents_are_found(on: On) {
-    after_a_note(on, |place| assert_eq!(examine(&place.store(), true).1.len(), 2));
-}
-
-/// After every second request of a repair, another process fills its tier. Two requests follow the
-/// first note and come before the cells, so one of them is met.
-#[test]
-fn a_tier_is_filled_beside_a_repair() {
-    for nth in (0..).step_by(2) {
-        let place = Arc::new(Place::new(On::Memory));
-        place.store().insert(&[document("a", spread(1))]).unwrap();
-        for (key, _) in place.index_rows() {
-            place.hbase.erase("t", &key);
-        }
-        place.advance(HOUR);
-        let store = Arc::new(tiered(&place));
-        let has_filled = Arc::new(AtomicI64::new(0));
-        let (filling, filled) = (Arc::clone(&store), Arc::clone(&has_filled));
-        let mending = store_with(&place, nth, move |_| {
-            fill(&filling, 1);
-            filled.store(1, Ordering::Relaxed);
-        });
-        assert_eq!(examine(&mending, true).1.len(), 1);
-        if has_filled.load(Ordering::Relaxed) == 0 {
-            assert!(nth >= 12, "only {nth} requests");
-            break;
-        }
-        assert!(is_duplicate(&store, spread(1) ^ 1), "after request {nth}");
     }
 }
 
@@ -226,12 +182,23 @@ fn put_note(place: &Place, note: &str) {
     place.hbase.put_raw("t_docs", METADATA_ROW, b"m:older", note.as_bytes(), place.hbase.now_ms());
 }
 
-/// As the loader and the script for a restored snapshot leave it.
+/// The note of the loader, and of the script for a restored snapshot, ends a tier, and the next one
+/// has what came.
 fn loaded_documents_are_found(on: On) {
-    after_a_note(on, |place| {
-        put_cells(place);
-        put_note(place, &format!("load.{BEGIN}"));
-    });
+    let place = Place::new(on);
+    place.advance(HOUR);
+    let store = tiered(&place);
+    fill(&store, 1);
+    place.set_clock(BEGIN);
+    place.store().insert(&[document("a", spread(1)), document("b", spread(2))]).unwrap();
+    place.set_clock(BEGIN + HOUR);
+    put_note(&place, &format!("load.{BEGIN}"));
+    for n_fillings in [1, 2] {
+        fill(&store, n_fillings);
+        for n in [1, 2] {
+            assert!(is_duplicate(&store, spread(n) ^ 1), "{n}, filled {n_fillings} times");
+        }
+    }
 }
 
 /// Its cells come before its note.
@@ -315,7 +282,7 @@ fn a_tier_goes_on_where_it_ended() {
         fill(&store, 2);
         assert!(n_scans() > before);
         // With a time between the two fillings: the later one would have had it.
-        place.set_clock(BEGIN + HOUR + 10 * MINUTE);
+        place.set_clock(BEGIN + HOUR + 5 * MINUTE);
         place.store().insert(&[document("between", spread(3))]).unwrap();
         place.set_clock(BEGIN + 2 * HOUR);
         for (n, is_met) in [(1, true), (2, true), (3, false)] {
@@ -348,25 +315,23 @@ fn a_tier_that_is_too_large_is_none() {
     assert!(is_duplicate(&bounded, spread(50) ^ 1));
 }
 
-/// A document with a single row, behind more rows than a page has.
+/// A document behind more rows than a page has.
 #[test]
 fn a_walk_goes_on_after_a_page() {
     let place = Place::new(On::Memory);
-    let key = BucketKey { flag: 1, segment: 1 << 16 };
-    for n in 0..LONG_PAGE_RESULTS as u32 + 10 {
-        let row = RowKey { segment: n, flag: 1, fingerprint: Fingerprint(spread(n.into())) };
-        place.hbase.put_raw("t", &row.encode(), &index_column(&id("gone")), b"", BEGIN);
+    place.store().insert(&[document("last", spread(1)), document("other", spread(2))]).unwrap();
+    let row = |name: &str| document_row(&id(name));
+    let other = place.hbase.rows_of("t_docs").into_iter().find(|(key, _)| *key == row("other"));
+    let (_, record, _) = other.unwrap().1.remove(0);
+    for n in 0..LONG_PAGE_RESULTS + 10 {
+        let key = [&row("last")[..1], format!("000:{n:05}").as_bytes()].concat();
+        assert!(key < row("last"));
+        place.hbase.put_raw("t_docs", &key, RECORD_COLUMN, &record, BEGIN);
     }
-    let in_bucket = |name: &str, bits| {
-        let sketch = Sketch::new(Fingerprint(bits), vec![key]);
-        Document { id: id(name), sketch, source: None }
-    };
-    let bits = spread(1 << 32);
-    place.store().insert(&[in_bucket("last", bits)]).unwrap();
     place.advance(HOUR);
     let store = tiered(&place);
     fill(&store, 1);
-    assert!(matches!(insert_if_new(&store, &in_bucket("probe", bits ^ 1)), Insertion::Duplicate(_)));
+    assert!(is_duplicate(&store, spread(1) ^ 1));
 }
 
 #[test]

@@ -83,8 +83,17 @@ impl Ascending {
         self
     }
 
-    pub(super) fn contains(&self, number: u64) -> bool {
-        self.from(number).next() == Some(number)
+    pub(super) fn len(&self) -> usize {
+        self.n_numbers
+    }
+
+    pub(super) fn n_blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Returns about the number of blocks before a number; a greater number has no fewer.
+    pub(super) fn n_blocks_before(&self, number: u64) -> usize {
+        self.near(number).0
     }
 
     /// Bytes of memory that the set takes.
@@ -103,15 +112,19 @@ impl Ascending {
     /// `Corrupt` for bytes that are not those of a set.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self> {
         let damaged = || Error::corrupt("a set of numbers is damaged");
-        let mut set = Self { gaps: Vec::with_capacity(bytes.len()), ..Self::default() };
+        let mut set = Self { gaps: bytes.to_vec(), ..Self::default() };
         let mut gaps = Gaps(bytes);
         while let Some(gap) = gaps.next() {
             if gap == 0 && set.n_numbers > 0 {
                 return Err(damaged());
             }
-            set.push(set.last.checked_add(gap).ok_or_else(damaged)?);
+            set.last = set.last.checked_add(gap).ok_or_else(damaged)?;
+            if set.n_numbers.is_multiple_of(BLOCK) {
+                set.blocks.push((set.last, bytes.len() - gaps.0.len()));
+            }
+            set.n_numbers += 1;
         }
-        if set.gaps == bytes { Ok(set.indexed()) } else { Err(damaged()) }
+        if gaps.0.is_empty() { Ok(set.indexed()) } else { Err(damaged()) }
     }
 
     /// Returns the set with more numbers, which ascend.
@@ -142,10 +155,32 @@ impl Ascending {
 struct Gaps<'a>(&'a [u8]);
 
 impl Gaps<'_> {
+    #[inline]
     fn next(&mut self) -> Option<u64> {
+        let Some(word) = self.0.first_chunk() else { return self.next_by_bytes() };
+        let word = u64::from_le_bytes(*word);
+        let ends = !word & 0x8080_8080_8080_8080;
+        let n_bytes = (ends.trailing_zeros() / 8 + 1) as usize;
+        if ends == 0 || (n_bytes > 1 && self.0[n_bytes - 1] == 0) {
+            return self.next_by_bytes();
+        }
+        self.0 = &self.0[n_bytes..];
+        // The bits up to the end, then two, four and eight groups of seven moved together.
+        let groups = word & (u64::MAX >> (64 - 8 * n_bytes)) & 0x7f7f_7f7f_7f7f_7f7f;
+        let groups = groups & 0x007f_007f_007f_007f | (groups & 0x7f00_7f00_7f00_7f00) >> 1;
+        let groups = groups & 0x0000_3fff_0000_3fff | (groups & 0x3fff_0000_3fff_0000) >> 2;
+        Some(groups & 0x0fff_ffff | (groups & 0x0fff_ffff_0000_0000) >> 4)
+    }
+
+    #[cold]
+    fn next_by_bytes(&mut self) -> Option<u64> {
         let mut gap = 0;
         for (place, &byte) in self.0.iter().enumerate().take(GAP_BYTES_MAX) {
-            gap |= u64::from(byte & 0x7f) << (7 * place);
+            let bits = u64::from(byte & 0x7f) << (7 * place);
+            if bits >> (7 * place) != u64::from(byte & 0x7f) || (byte == 0 && place > 0) {
+                return None;
+            }
+            gap |= bits;
             if byte < 0x80 {
                 self.0 = &self.0[place + 1..];
                 return Some(gap);
@@ -224,12 +259,24 @@ mod tests {
                 assert!(set.from(0).eq(expected.iter().copied()), "{n} {shift}");
                 for &number in expected.iter().chain(&[0, 1, u64::MAX]) {
                     for start in [number.saturating_sub(1), number, number.saturating_add(1)] {
-                        assert_eq!(set.contains(start), expected.contains(&start), "{start}");
                         assert!(set.from(start).eq(expected.range(start..).copied()), "{start}");
                     }
                 }
                 assert_eq!(Ascending::decode(set.bytes()).unwrap(), *set);
             }
+        }
+    }
+
+    /// Gaps of each length, amid others and at the end.
+    #[test]
+    fn gaps_of_all_lengths() {
+        let powers = (0..64).map(|bit| 1 << bit);
+        let numbers: Vec<u64> = powers.flat_map(|power: u64| [power - 1, power, power + 1]).collect();
+        for n in 0..=numbers.len() {
+            let set = set_of(numbers[..n].iter().copied());
+            let expected: BTreeSet<u64> = numbers[..n].iter().copied().collect();
+            assert!(set.from(0).eq(expected.iter().copied()), "{n}");
+            assert_eq!(Ascending::decode(set.bytes()).unwrap(), *set);
         }
     }
 
@@ -248,6 +295,8 @@ mod tests {
             &[0x81, 0x00],
             &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02],
             &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 1],
+            &[0x81, 0x00, 1, 1, 1, 1, 1, 1, 1],
+            &[1, 1, 1, 1, 1, 1, 1, 1, 0x81],
         ] {
             assert!(Ascending::decode(bytes).is_err(), "{bytes:x?}");
         }

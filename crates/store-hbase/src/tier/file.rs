@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use index::{Error, ErrorKind, Identity, Result};
 
@@ -57,7 +58,8 @@ fn write_to(out: &mut impl Write, tier: &Tier, identity: Identity) -> io::Result
         out.write_all(bytes)
     };
     write(MAGIC)?;
-    for part in [identity.as_bytes(), &since, note, buckets.bytes(), simhashes.bytes(), turned.bytes()] {
+    let sets = [buckets, simhashes, turned].map(|filtered| filtered.set.bytes());
+    for part in [identity.as_bytes(), &since, note].into_iter().chain(sets) {
         write(&(part.len() as u64).to_be_bytes())?;
         write(part)?;
     }
@@ -89,13 +91,10 @@ fn decode(bytes: &[u8], identity: Identity) -> Result<Tier> {
     if of != identity.to_string().as_bytes() {
         return Err(Error::new(ErrorKind::Mismatch, "the file is the tier of another index"));
     }
-    Ok(Tier {
-        since: i64::from_be_bytes(since.try_into().map_err(|_| damaged())?),
-        note: (!note.is_empty()).then(|| note.to_vec()),
-        buckets: Ascending::decode(buckets)?.into(),
-        simhashes: Ascending::decode(simhashes)?.into(),
-        turned: Ascending::decode(turned)?.into(),
-    })
+    let since = i64::from_be_bytes(since.try_into().map_err(|_| damaged())?);
+    let note = (!note.is_empty()).then(|| note.to_vec());
+    let set = |bytes| Ascending::decode(bytes).map(Arc::new);
+    Ok(Tier::new(since, note, [set(buckets)?, set(simhashes)?, set(turned)?]))
 }
 
 #[cfg(test)]
@@ -156,7 +155,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tier");
         assert_eq!(load(IDENTITY, &path).unwrap(), None);
-        for tier in [tier(), Tier::default()] {
+        for tier in [tier(), tier_of(&[], &[])] {
             save(&tier, IDENTITY, &path).unwrap();
             assert_eq!(load(IDENTITY, &path).unwrap(), Some(tier));
         }

@@ -1,15 +1,13 @@
-//! Fills tiers by a walk through the table of cells.
+//! Fills tiers by a walk through the documents: their records and claims give the cells.
 
-use index::{Clock, Family, Result, Segments, SketchKind};
+use index::{Clock, Family, Result, Sketch, SketchKind};
 
 use super::ascending::Growing;
-use super::{LEEWAY_MS, Tier, number_of};
-use crate::layout::{INDEX_FAMILY, bounds, decode_row};
+use super::{HALF_BITS, LEEWAY_MS, Tier, number_of};
+use crate::documents;
+use crate::layout::{CLAIM_COLUMN, DOCUMENT_FAMILY, RECORD_COLUMN, Record, decode_claim, in_row};
 use crate::older;
-use crate::rows::{LONG_PAGE_RESULTS, Rows, Span, Table};
-
-/// The number of parts of the table that are read at a time.
-const PARTS: u32 = 8;
+use crate::rows::{Row, Rows, Span, Table};
 
 /// Fills tiers of one index.
 pub(super) struct Filler<'a> {
@@ -42,34 +40,28 @@ impl Filler<'_> {
             return Ok(Filled::Loading);
         }
         let since = self.clock.now().as_ms().min(older::time(self.rows)?) - LEEWAY_MS;
-        let mut filling = match before.filter(|tier| tier.note == notes.last) {
-            Some(Tier { since, buckets, simhashes, turned, .. }) => Filling {
-                since: Some(*since),
-                buckets: Growing::of(buckets),
-                simhashes: Growing::of(simhashes),
-                turned: Growing::of(turned),
-            },
-            None => Filling::default(),
-        };
-        let parts = Segments::parts(self.kind, PARTS).unwrap_or_else(|_| vec![Segments::ALL]);
-        let mut spans: Vec<Span> = parts.into_iter().map(|part| filling.span(part)).collect();
+        let before = before.filter(|tier| tier.note == notes.last);
+        let mut filling = before.map(Filling::of).unwrap_or_default();
+        let after = before.map(|tier| tier.since);
+        let mut spans: Vec<Span> =
+            documents::parts().into_iter().map(|part| Span { since: after, ..part }).collect();
         while !spans.is_empty() {
             if (self.is_stopped)() {
                 return Ok(Filled::Stopped);
             }
             let mut left = Vec::with_capacity(spans.len());
-            self.rows.scan(Table::Index, INDEX_FAMILY, &spans, &mut |number, page| {
+            self.rows.scan(Table::Documents, DOCUMENT_FAMILY, &spans, &mut |number, page| {
                 left.extend(spans[number].rest(&page));
-                page.iter().try_for_each(|row| filling.add(self.kind, &row.key))
+                page.iter().try_for_each(|row| filling.add_row(self.kind, row))
             })?;
             spans = left;
             if filling.n_bytes() > self.n_bytes_max {
                 return Ok(Filled::TooLarge);
             }
         }
-        let Filling { buckets, simhashes, turned, .. } = filling;
-        let (buckets, simhashes) = (buckets.into_set(), simhashes.into_set());
-        let tier = Tier { since, note: notes.last, buckets, simhashes, turned: turned.into_set() };
+        let Filling { buckets, simhashes, turned } = filling;
+        let sets = [buckets, simhashes, turned].map(Growing::into_set);
+        let tier = Tier::new(since, notes.last, sets);
         Ok(if tier.n_bytes() > self.n_bytes_max { Filled::TooLarge } else { Filled::Whole(Box::new(tier)) })
     }
 }
@@ -77,29 +69,49 @@ impl Filler<'_> {
 /// A tier on its way.
 #[derive(Default)]
 struct Filling {
-    /// The first timestamp of cells that are not in it yet; `None` for all cells.
-    since: Option<i64>,
     buckets: Growing,
     simhashes: Growing,
     turned: Growing,
 }
 
 impl Filling {
-    fn span(&self, part: Segments) -> Span {
-        let (start, end) = bounds(part);
-        Span { since: self.since, n_results: LONG_PAGE_RESULTS, ..Span::new(&start, &end) }
+    fn of(Tier { buckets, simhashes, turned, .. }: &Tier) -> Self {
+        Self {
+            buckets: Growing::of(&buckets.set),
+            simhashes: Growing::of(&simhashes.set),
+            turned: Growing::of(&turned.set),
+        }
     }
 
-    fn add(&mut self, kind: &SketchKind, key: &[u8]) -> Result<()> {
-        let row = decode_row(key)?;
-        match kind.family(row.flag) {
-            Family::Simhash => {
-                self.simhashes.add(row.fingerprint.0);
-                self.turned.add(row.fingerprint.0.rotate_left(32));
-            }
-            Family::Set(_) => self.buckets.add(number_of(row.bucket())),
+    /// Adds the cells of a document, by its record and its claim: a search believes no others.
+    fn add_row(&mut self, kind: &SketchKind, row: &Row) -> Result<()> {
+        for cell in &row.cells {
+            let sketch = match &cell.qualifier {
+                qualifier if *qualifier == RECORD_COLUMN[2..] => {
+                    Record::decode(&cell.value, kind).map(|record| record.sketch)
+                }
+                qualifier if *qualifier == CLAIM_COLUMN[2..] => {
+                    decode_claim(&cell.value, kind).map(|claim| claim.sketch)
+                }
+                _ => continue,
+            };
+            self.add(kind, &sketch.map_err(|error| in_row(&row.key, error))?);
         }
         Ok(())
+    }
+
+    fn add(&mut self, kind: &SketchKind, sketch: &Sketch) {
+        let mut simhash = None;
+        for row in sketch.rows() {
+            match kind.family(row.flag) {
+                Family::Simhash => simhash = Some(row.fingerprint.0),
+                Family::Set(_) => self.buckets.add(number_of(row.bucket())),
+            }
+        }
+        if let Some(simhash) = simhash {
+            self.simhashes.add(simhash);
+            self.turned.add(simhash.rotate_left(HALF_BITS));
+        }
     }
 
     fn n_bytes(&self) -> usize {

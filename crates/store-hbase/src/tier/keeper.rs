@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use index::{Clock, Metadata};
 
@@ -13,7 +13,10 @@ use crate::rows::Rows;
 
 /// The time between two fillings. What came since is read from HBase by each search, so the less the
 /// better; a filling reads what came in its time and the leeway before.
-const REFRESH: Duration = Duration::from_secs(10 * 60);
+const REFRESH: Duration = Duration::from_secs(5 * 60);
+
+/// The time between two writes of the file: a later start reads what came since from HBase.
+const SAVED: Duration = Duration::from_secs(30 * 60);
 
 /// The time until the next try after one that failed.
 const AGAIN: Duration = Duration::from_secs(60);
@@ -38,6 +41,8 @@ struct Shared {
 struct State {
     tier: Option<Arc<Tier>>,
     has_begun: bool,
+    /// True once the file was read, or could not be.
+    has_read_file: bool,
     is_ended: bool,
     /// True if the tier is to be filled before its time.
     is_asked: bool,
@@ -56,7 +61,8 @@ impl Keeper {
         Self { options, shared: Arc::default() }
     }
 
-    /// Returns the tier, as soon as there is one, and has it filled where it was not yet.
+    /// Returns the tier, as soon as there is one, and has it filled where it was not yet. Waits for
+    /// a tier in a file, which is there in seconds, and not for one that is filled.
     pub(crate) fn tier(&self, rows: &Arc<dyn Rows>, metadata: &Metadata, clock: &Clock) -> Option<Arc<Tier>> {
         let mut state = self.shared.lock();
         if !std::mem::replace(&mut state.has_begun, true) {
@@ -69,8 +75,11 @@ impl Keeper {
             };
             if let Err(error) = thread::Builder::new().name("tier".to_owned()).spawn(move || work.run()) {
                 tracing::warn!(%error, "the system gives no thread to fill the tier, so HBase's older files are read");
+                state.has_read_file = true;
             }
         }
+        let waits = |state: &mut State| !state.has_read_file;
+        let state = self.shared.changed.wait_while(state, waits).unwrap_or_else(PoisonError::into_inner);
         state.tier.clone()
     }
 
@@ -97,6 +106,22 @@ impl Drop for Keeper {
     }
 }
 
+/// Ends the wait of calls for the file when it is dropped.
+struct FileRead<'s>(&'s Shared);
+
+impl Drop for FileRead<'_> {
+    fn drop(&mut self) {
+        self.0.lock().has_read_file = true;
+        self.0.changed.notify_all();
+    }
+}
+
+/// The last write of the file.
+struct Saved {
+    at: Instant,
+    note: Option<Vec<u8>>,
+}
+
 /// The work of the thread.
 struct Work {
     rows: Arc<dyn Rows>,
@@ -108,24 +133,10 @@ struct Work {
 
 impl Work {
     fn run(&self) {
-        let TierOptions { file, .. } = &self.options;
-        if let Some(path) = file {
-            match file::load(self.metadata.identity, path) {
-                Ok(None) => {}
-                Ok(Some(tier)) if tier.n_bytes() <= self.options.n_bytes_max => self.give(tier),
-                Ok(Some(_)) => {}
-                Err(error) => {
-                    let path = path.display();
-                    tracing::warn!(
-                        error = &error as &dyn std::error::Error,
-                        %path,
-                        "the tier is filled anew"
-                    );
-                }
-            }
-        }
+        self.read_file();
+        let mut saved = None;
         loop {
-            let next = match self.fill() {
+            let next = match self.fill(&mut saved) {
                 Ok(Some(next)) => next,
                 Ok(None) => return,
                 Err(error) => {
@@ -151,8 +162,23 @@ impl Work {
         }
     }
 
+    fn read_file(&self) {
+        // However the read ends, calls go on.
+        let _read = FileRead(&self.shared);
+        let Some(path) = &self.options.file else { return };
+        match file::load(self.metadata.identity, path) {
+            Ok(Some(tier)) if tier.n_bytes() <= self.options.n_bytes_max => self.give(tier),
+            Ok(_) => {}
+            Err(error) => tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                path = %path.display(),
+                "the tier is filled anew"
+            ),
+        }
+    }
+
     /// Fills the tier. Returns the time until the next filling, `None` where none follows.
-    fn fill(&self) -> index::Result<Option<Duration>> {
+    fn fill(&self, saved: &mut Option<Saved>) -> index::Result<Option<Duration>> {
         let before = self.shared.lock().tier.clone();
         let filler = Filler {
             rows: &*self.rows,
@@ -168,22 +194,33 @@ impl Work {
                 let n_megabytes = self.options.n_bytes_max / 1_000_000;
                 tracing::warn!(
                     "the tier takes more than tier-mb={n_megabytes}, so HBase's older files are read; give \
-                     it more, some 13 bytes for each simhash and 2 for each band of a document"
+                     it more, some 16 bytes for each simhash and 4 for each band of a document"
                 );
                 self.shared.lock().tier = None;
                 return Ok(Some(SMALLER));
             }
             Filled::Whole(tier) => {
                 tracing::info!(bytes = tier.n_bytes(), "the tier is filled");
-                if let Some(path) = &self.options.file
-                    && let Err(error) = file::save(&tier, self.metadata.identity, path)
-                {
-                    tracing::warn!(error = &error as &dyn std::error::Error, "the tier is not saved");
-                }
-                self.give(*tier);
+                self.give(Tier::clone(&tier));
+                self.save(&tier, saved);
             }
         }
         Ok(Some(REFRESH))
+    }
+
+    /// Writes the file, unless it was written a short time ago and its note is still the last one.
+    fn save(&self, tier: &Tier, saved: &mut Option<Saved>) {
+        let Some(path) = &self.options.file else { return };
+        let is_fresh = |saved: &Saved| saved.at.elapsed() < SAVED && saved.note == tier.note;
+        if saved.as_ref().is_some_and(is_fresh) {
+            return;
+        }
+        match file::save(tier, self.metadata.identity, path) {
+            Ok(()) => *saved = Some(Saved { at: Instant::now(), note: tier.note.clone() }),
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "the tier is not saved");
+            }
+        }
     }
 
     fn give(&self, tier: Tier) {

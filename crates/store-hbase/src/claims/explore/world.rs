@@ -77,8 +77,9 @@ pub(super) struct World {
     pub(super) n_fillings: u8,
     /// The time by which the clock of the last process is behind.
     pub(super) behind: i64,
-    /// The tier of all claimants: the cells that it has, and the first timestamp that it may lack.
-    pub(super) tier: Option<(BTreeSet<(usize, u64)>, i64)>,
+    /// The tier of all claimants: the simhashes that it has, and the first timestamp that it may
+    /// lack.
+    pub(super) tier: Option<(BTreeSet<u64>, i64)>,
 }
 
 impl Participant {
@@ -232,10 +233,15 @@ impl World {
         Some(Self { time: self.time + TICK, n_ticks, ..self.clone() })
     }
 
-    /// The world after the tier was filled with the cells of this moment.
+    /// The world after the tier was filled with the records and claims of this moment.
     pub(super) fn filled(&self) -> Option<Self> {
         let n_fillings = self.n_fillings.checked_sub(1)?;
-        let tier = Some((self.cells.keys().copied().collect(), self.time - LEEWAY));
+        let sketches = self.rows.iter().flat_map(|row| {
+            let record = row.record.iter().map(|(sketch, _)| sketch);
+            record.chain(row.claim.iter().map(|claim| &claim.sketch))
+        });
+        let simhashes = sketches.map(|sketch| sketch.fingerprint().0).collect();
+        let tier = Some((simhashes, self.time - LEEWAY));
         Some(Self { tier, n_fillings, ..self.clone() })
     }
 
@@ -244,7 +250,7 @@ impl World {
     pub(super) fn meet(&self, own: usize, sketch: &Sketch) -> Vec<usize> {
         let near = |bits: u64| sketch.fingerprint().distance(Fingerprint(bits)) <= MAX_DISTANCE;
         let since = match &self.tier {
-            Some((cells, since)) if !cells.iter().any(|&(_, bits)| near(bits)) => *since,
+            Some((simhashes, since)) if !simhashes.iter().any(|&bits| near(bits)) => *since,
             _ => i64::MIN,
         };
         let met = self
