@@ -265,6 +265,26 @@ fn a_tier_is_kept_in_a_file(on: On) {
     assert!(!is_duplicate(&store, spread(1)));
 }
 
+/// The first call of a process has the tier of the file already.
+#[test]
+fn a_start_waits_for_its_file() {
+    for on in BY_TIMES {
+        let folder = tempfile::tempdir().unwrap();
+        let with_file = || TierOptions { file: Some(folder.path().join("tier")), ..options() };
+        let place = Place::new(on);
+        place.store().insert(&[document("old", spread(1))]).unwrap();
+        place.advance(HOUR);
+        fill(&tiered_with(&place, with_file()), 1);
+        place.set_clock(BEGIN - HOUR);
+        place.store().insert(&[document("early", spread(2))]).unwrap();
+        place.set_clock(BEGIN + HOUR);
+        let next = tiered_with(&place, with_file());
+        for (n, is_met) in [(2, false), (1, true)] {
+            assert_eq!(is_duplicate(&next, spread(n) ^ 1), is_met, "{n}");
+        }
+    }
+}
+
 /// Documents that came since the tier was read are added by their times, and it begins later.
 #[test]
 fn a_tier_goes_on_where_it_ended() {
@@ -297,22 +317,36 @@ fn a_tier_goes_on_where_it_ended() {
 #[test]
 fn a_tier_that_is_too_large_is_none() {
     let place = Place::new(On::Memory);
-    let old: Vec<_> = (0..50).map(|n| document(&format!("d{n}"), spread(n))).collect();
-    place.store().insert(&old).unwrap();
+    let documents = |numbers: std::ops::Range<u64>| -> Vec<_> {
+        numbers.map(|n| document(&format!("d{n}"), spread(n))).collect()
+    };
+    place.store().insert(&documents(0..50)).unwrap();
     place.advance(HOUR);
     let whole = tiered(&place);
     fill(&whole, 1);
-    let bounded = tiered_with(&place, TierOptions { n_bytes_max: 100, ..options() });
-    fill(&bounded, 1);
-    for store in [&whole, &bounded] {
+    let tier =
+        |store: &HbaseStore| store.keeper.as_ref().unwrap().tier(&store.rows, &metadata(), &Clock::system());
+    let n_bytes_max = tier(&whole).unwrap().n_bytes();
+    let bounded = [n_bytes_max - 1, n_bytes_max].map(|n_bytes_max| {
+        let store = tiered_with(&place, TierOptions { n_bytes_max, ..options() });
+        fill(&store, 1);
+        store
+    });
+    assert_eq!(bounded.each_ref().map(|store| tier(store).is_some()), [false, true]);
+    for store in &bounded {
         assert!(is_duplicate(store, spread(9) ^ 1 << 33));
     }
-    // Only the whole one passes over what has an old time.
-    place.set_clock(BEGIN - HOUR);
-    place.store().insert(&[document("early", spread(50))]).unwrap();
-    place.set_clock(BEGIN + HOUR);
-    assert!(!is_duplicate(&whole, spread(50) ^ 1));
-    assert!(is_duplicate(&bounded, spread(50) ^ 1));
+    // What has expired makes room for what comes.
+    for (key, _) in place.hbase.rows_of("t_docs").into_iter().filter(|(key, _)| key != METADATA_ROW) {
+        place.hbase.erase("t_docs", &key);
+    }
+    place.store().insert(&documents(50..90)).unwrap();
+    place.advance(HOUR);
+    bounded[1].keeper.as_ref().unwrap().ask();
+    fill(&bounded[1], 2);
+    let later = tier(&bounded[1]).unwrap();
+    assert!(later.since > tier(&whole).unwrap().since && later.n_bytes() <= n_bytes_max);
+    assert!(is_duplicate(&bounded[1], spread(60) ^ 1 << 33));
 }
 
 /// A document behind more rows than a page has.

@@ -187,7 +187,12 @@ impl Work {
             n_bytes_max: self.options.n_bytes_max,
             is_stopped: &|| self.shared.lock().is_ended,
         };
-        match filler.fill(before.as_deref())? {
+        let filled = match filler.fill(before.as_deref())? {
+            // Without what has expired since it was filled it may be small enough.
+            Filled::TooLarge if before.is_some() => filler.fill(None)?,
+            filled => filled,
+        };
+        match filled {
             Filled::Stopped => return Ok(None),
             Filled::Loading => return Ok(Some(AGAIN)),
             Filled::TooLarge => {
