@@ -33,7 +33,7 @@ async fn patience_ends_with_what_came_last() {
         let error = client.mutate_many("t", &[put("b", "w")], None).await.unwrap_err();
         let Error::GaveUp { waited, source } = &error else { panic!("{error:?}") };
         assert!(source.to_string().starts_with(last), "{source}");
-        assert!(*waited <= 2 * PATIENCE && begun.elapsed() >= *waited, "{waited:?}");
+        assert!(*waited <= 4 * PATIENCE && begun.elapsed() >= *waited, "{waited:?}");
         // Each pause is longer than the one before it.
         let n = cluster.n_calls("Multi") - n;
         assert!((3..40).contains(&n), "{n} calls");
@@ -115,12 +115,13 @@ async fn an_address_where_nobody_answers_is_not_waited_for_long() {
     let cluster = cluster();
     cluster.kill_master();
     let options = ClientOptions { first_patience: Duration::from_millis(300), ..options() };
+    let patience = options.patience;
     let client = Client::new(vec![cluster.master()], options);
     let begun = Instant::now();
     let error = client.get("t", Get::new("a")).await.unwrap_err();
     assert!(matches!(error, Error::GaveUp { .. }), "{error:?}");
     assert!(!error.may_be_done(), "{error:?}");
-    assert!(begun.elapsed() < Duration::from_secs(4));
+    assert!(begun.elapsed() < patience);
 }
 
 #[tokio::test]
@@ -158,7 +159,7 @@ async fn patience_is_used_up() {
         let error = client.get("t", Get::new("b")).await.unwrap_err();
         assert!(matches!(error, Error::GaveUp { .. }), "{error:?}");
         let waited = begun.elapsed();
-        assert!((patience..patience + 2 * PATIENCE).contains(&waited), "{kind:?}: {waited:?}");
+        assert!((patience..2 * patience).contains(&waited), "{kind:?}: {waited:?}");
     }
 }
 
