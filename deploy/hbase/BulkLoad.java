@@ -194,7 +194,7 @@ public class BulkLoad {
         table.delete(ended);
       } else {
         // The note ends the tiers that processes have filled before: they lack the cells, which are older than the load's end.
-        Put note = new Put(METADATA_ROW).addColumn(METADATA_FAMILY, OLDER, Bytes.toBytes("load." + rows.timestamp));
+        Put note = new Put(METADATA_ROW).addColumn(METADATA_FAMILY, OLDER, Bytes.toBytes("load." + rows.timestamp + " " + Instant.now()));
         table.mutateRow(RowMutations.of(Arrays.asList(note, ended)));
       }
     }

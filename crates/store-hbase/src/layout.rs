@@ -38,7 +38,7 @@ pub(crate) const METADATA_COLUMN: &[u8] = b"m:metadata";
 /// The column of the last mark of a job, which is only ever compared and set.
 pub(crate) const MARK_COLUMN: &[u8] = b"m:mark";
 
-/// The column of the last note of cells with an old timestamp.
+/// The column of the last note of documents with an old timestamp.
 pub(crate) const OLDER_COLUMN: &[u8] = b"m:older";
 
 /// The column that is written to learn the time of HBase.

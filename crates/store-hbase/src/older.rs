@@ -2,7 +2,7 @@
 //!
 //! A tier ([`super::tier`]) knows the documents of before a moment, and relies on later ones to have
 //! later timestamps. Where a writer writes documents with an older one, it leaves a note beside the
-//! metadata, and ends with that all tiers that were filled before.
+//! metadata. Each note is another one, and ends all tiers that were filled before.
 
 use index::Result;
 

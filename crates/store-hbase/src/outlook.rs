@@ -15,9 +15,9 @@ const BATCH_MIN: usize = 16;
 /// it costs a quarter more.
 const SHARE_MAX: u32 = 65_536 / 4;
 
-/// The share of duplicates below which a look goes to older documents alone, where a tier knows
-/// them. It saves a new document a quarter of its searches; a duplicate of a younger document is
-/// claimed and withdrawn.
+/// The share of duplicates below which a look goes only where a tier has something near. It saves a
+/// new document a fifth of the buckets that it reads; a duplicate of a younger document is claimed
+/// and withdrawn.
 const SHARE_FEW: u32 = 65_536 / 16;
 
 /// The share of duplicates among the documents inserted last, in parts of 65,536: half of the

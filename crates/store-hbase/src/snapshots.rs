@@ -35,7 +35,7 @@ fn script(name: &str, at: Timestamp, to: &str) -> String {
          # To restore the index, where its tables are not there any more, in HBase's shell; then run\n\
          # `pigeonhole verify`. The last line ends the tiers that were filled before:\n\
          {}\
-         #   put '{documents}', 'pigeonhole', 'm:older', 'restored {stamp}'\n",
+         #   put '{documents}', 'pigeonhole', 'm:older', \"restored {stamp} #{{Time.now.to_f}}\"\n",
         lines(&|table, snapshot| format!("snapshot '{table}', '{snapshot}'")),
         lines(&|_, snapshot| {
             let quoted = to.replace('\'', r"'\''");
@@ -62,7 +62,7 @@ mod tests {
                 r"#   hbase snapshot export -snapshot 'crawl.news-20261125T211342438Z' -copy-to 's3a://b/it'\''s'",
                 "#   clone_snapshot 'crawl.news_docs-20261125T211342438Z', 'crawl:news_docs'",
                 "#   clone_snapshot 'crawl.news-20261125T211342438Z', 'crawl:news'",
-                "#   put 'crawl:news_docs', 'pigeonhole', 'm:older', 'restored 20261125T211342438Z'",
+                r##"#   put 'crawl:news_docs', 'pigeonhole', 'm:older', "restored 20261125T211342438Z #{Time.now.to_f}""##,
             ]
         );
     }

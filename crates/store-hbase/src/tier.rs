@@ -19,11 +19,11 @@
 //!   tier, or as a cell that is late enough.
 //! - Insertions without a claim that take longer than a minute, bulk loads and restored snapshots
 //!   leave a note beside the metadata ([`super::older`]). Each call reads it, and uses no tier of
-//!   before the note, nor any while a load is under way. Such an insertion that ends with an error
-//!   leaves no note: its minutes and those of its clock may be five together.
+//!   before the note, nor any while a load is under way. Such an insertion that dies between its
+//!   records and its note leaves none: its minutes and those of its clock may be five together.
 //! - The moment is that of the filler's clock or of HBase, whichever is earlier.
 //! - A tier is brought up to date with the records and claims that HBase has written since, by their
-//!   timestamps: claims have those of HBase, whose servers may differ by minutes.
+//!   timestamps. Claims have those of region servers, whose clocks may be five minutes behind.
 //! - The tier of a file is believed if its checksum, the identity of the index and the note agree.
 //!
 //! Removed and expired documents stay in a tier until it is filled anew: they cost a look at their

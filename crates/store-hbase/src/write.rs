@@ -3,9 +3,9 @@
 //! rightly.
 //!
 //! 1. The cells of the new sketches. A cell without a record is no match.
-//!    Where that took longer than a minute, a note ends the tiers that may lack them (`older`).
 //! 2. The texts, where the index keeps them. A text that no record names is never read.
-//! 3. The records. From here on the documents are there, or replaced.
+//! 3. The records. From here on the documents are there, or replaced. Where a minute has passed
+//!    since the first step, a note before and after ends the tiers that may lack them (`older`).
 //! 4. The cells of the old sketches, which are matches no more. They stay for [`LINGER`]: a search
 //!    begun before finds the document under one sketch or the other.
 //! 5. The old texts go at once: a search reads a text together with the record that names it.
@@ -152,10 +152,15 @@ fn write<'a>(
     };
     cells.apply(access).map_err(failed("none was written"))?;
     texts.apply(access).map_err(failed("none was written"))?;
-    records.apply(access).map_err(failed("some may have been written and some not"))?;
-    if access.now() - now > FILED_WITHIN_MS {
-        older::leave(access.rows, access.now()).map_err(failed("all were written"))?;
-    }
+    let leave_note_if_late = || {
+        let is_late = access.now() - now > FILED_WITHIN_MS;
+        if is_late { older::leave(access.rows, access.now()) } else { Ok(()) }
+    };
+    leave_note_if_late().map_err(failed("none was written"))?;
+    let applied = records.apply(access);
+    // Also after an error: the same call again would find what was written, and leave no note.
+    let left = leave_note_if_late();
+    applied.and(left).map_err(failed("some may have been written and some not"))?;
     let left = "all were written, and only cells that are not needed any more are left over";
     old_cells.apply(access).and_then(|()| old_texts.apply(access)).map_err(failed(left))?;
     Ok(written)

@@ -19,7 +19,8 @@ const MAGIC: &[u8; 8] = b"PGHTIER1";
 /// `Internal` where the file system refuses.
 pub(super) fn save(tier: &Tier, identity: Identity, path: &Path) -> Result<()> {
     let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
+    // Processes may share the path.
+    partial.push(format!(".{}.partial", std::process::id()));
     let write = || {
         let mut file = File::create(&partial)?;
         write_to(&mut file, tier, identity)?;

@@ -24,7 +24,10 @@ pub(super) struct Filler<'a> {
 pub(super) enum Filled {
     Whole(Box<Tier>),
     /// The tier takes more than it may.
-    TooLarge,
+    TooLarge {
+        /// True if it goes on from one before, which may have documents that have expired since.
+        goes_on: bool,
+    },
     /// A bulk load is under way, which ends the tier when it ends.
     Loading,
     Stopped,
@@ -56,13 +59,16 @@ impl Filler<'_> {
             })?;
             spans = left;
             if filling.n_bytes() > self.n_bytes_max {
-                return Ok(Filled::TooLarge);
+                return Ok(Filled::TooLarge { goes_on: before.is_some() });
             }
         }
         let Filling { buckets, simhashes, turned } = filling;
         let sets = [buckets, simhashes, turned].map(Growing::into_set);
         let tier = Tier::new(since, notes.last, sets);
-        Ok(if tier.n_bytes() > self.n_bytes_max { Filled::TooLarge } else { Filled::Whole(Box::new(tier)) })
+        if tier.n_bytes() > self.n_bytes_max {
+            return Ok(Filled::TooLarge { goes_on: before.is_some() });
+        }
+        Ok(Filled::Whole(Box::new(tier)))
     }
 }
 

@@ -79,7 +79,7 @@ impl Filter {
 
     /// Returns the place of a number's word, and the number's bits in it.
     fn bits(&self, window: usize, number: u64) -> (usize, u64) {
-        // The finalizer of murmur3: neighbours differ in half of the bits.
+        // Most of the finalizer of murmur3: neighbours differ in half of the bits.
         let mut hash = number;
         for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
             hash = (hash ^ (hash >> 33)).wrapping_mul(factor);

@@ -21,6 +21,9 @@ const SAVED: Duration = Duration::from_secs(30 * 60);
 /// The time until the next try after one that failed.
 const AGAIN: Duration = Duration::from_secs(60);
 
+/// The time until the next try after an error that has to be mended.
+const MENDED: Duration = Duration::from_secs(30 * 60);
+
 /// The time until a tier that was too large is tried again: documents may have expired.
 const SMALLER: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -136,23 +139,24 @@ impl Work {
         self.read_file();
         let mut saved = None;
         loop {
-            let next = match self.fill(&mut saved) {
-                Ok(Some(next)) => next,
+            // After an error calls ask again and again, and have to wait.
+            let (next, heeds_asks) = match self.fill(&mut saved) {
+                Ok(Some(next)) => (next, true),
                 Ok(None) => return,
                 Err(error) => {
-                    let next = if error.kind().is_transient() { AGAIN } else { REFRESH };
+                    let next = if error.kind().is_transient() { AGAIN } else { MENDED };
                     tracing::warn!(
                         error = &error as &dyn std::error::Error,
                         "failed to fill the tier; another try follows in {} minutes",
                         next.as_secs() / 60
                     );
-                    next
+                    (next, false)
                 }
             };
             let mut state = self.shared.lock();
             state.n_fillings += 1;
             self.shared.changed.notify_all();
-            let waits = |state: &mut State| !state.is_ended && !state.is_asked;
+            let waits = |state: &mut State| !state.is_ended && !(state.is_asked && heeds_asks);
             let waited = self.shared.changed.wait_timeout_while(state, next, waits);
             let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
             if state.is_ended {
@@ -167,7 +171,7 @@ impl Work {
         let _read = FileRead(&self.shared);
         let Some(path) = &self.options.file else { return };
         match file::load(self.metadata.identity, path) {
-            Ok(Some(tier)) if tier.n_bytes() <= self.options.n_bytes_max => self.give(tier),
+            Ok(Some(tier)) if tier.n_bytes() <= self.options.n_bytes_max => self.give(Some(tier)),
             Ok(_) => {}
             Err(error) => tracing::warn!(
                 error = &error as &dyn std::error::Error,
@@ -188,25 +192,24 @@ impl Work {
             is_stopped: &|| self.shared.lock().is_ended,
         };
         let filled = match filler.fill(before.as_deref())? {
-            // Without what has expired since it was filled it may be small enough.
-            Filled::TooLarge if before.is_some() => filler.fill(None)?,
+            Filled::TooLarge { goes_on: true } => filler.fill(None)?,
             filled => filled,
         };
         match filled {
             Filled::Stopped => return Ok(None),
             Filled::Loading => return Ok(Some(AGAIN)),
-            Filled::TooLarge => {
+            Filled::TooLarge { .. } => {
                 let n_megabytes = self.options.n_bytes_max / 1_000_000;
                 tracing::warn!(
                     "the tier takes more than tier-mb={n_megabytes}, so HBase's older files are read; give \
                      it more, some 16 bytes for each simhash and 4 for each band of a document"
                 );
-                self.shared.lock().tier = None;
+                self.give(None);
                 return Ok(Some(SMALLER));
             }
             Filled::Whole(tier) => {
                 tracing::info!(bytes = tier.n_bytes(), "the tier is filled");
-                self.give(Tier::clone(&tier));
+                self.give(Some(Tier::clone(&tier)));
                 self.save(&tier, saved);
             }
         }
@@ -228,7 +231,10 @@ impl Work {
         }
     }
 
-    fn give(&self, tier: Tier) {
-        self.shared.lock().tier = Some(Arc::new(tier));
+    /// Hands a tier to the calls that follow, or none. Asks for it are answered.
+    fn give(&self, tier: Option<Tier>) {
+        let mut state = self.shared.lock();
+        state.tier = tier.map(Arc::new);
+        state.is_asked = false;
     }
 }
