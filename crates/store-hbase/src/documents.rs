@@ -286,10 +286,3 @@ pub(super) fn scan(access: &Access<'_>, after: &Cursor, limit: usize) -> Result<
     }
     Ok(page)
 }
-
-/// Returns spans over all documents, one for each first digit of a row key.
-pub(super) fn parts() -> Vec<Span> {
-    let mut starts: Vec<Vec<u8>> = b"0123456789abcdef".iter().map(|digit| vec![*digit]).collect();
-    starts[0].clear();
-    Span::parts(&starts, DOCUMENTS_END)
-}

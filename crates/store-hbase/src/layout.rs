@@ -51,6 +51,13 @@ pub(crate) const LOAD_PREFIX: &str = "load.";
 /// Beyond the last document's row, whose key starts with a hexadecimal digit.
 pub(crate) const DOCUMENTS_END: &[u8] = b"g";
 
+/// Returns the starts of parts of all documents, one for each first digit of a row key.
+pub(crate) fn document_starts() -> Vec<Vec<u8>> {
+    let mut starts: Vec<Vec<u8>> = b"0123456789abcdef".iter().map(|digit| vec![*digit]).collect();
+    starts[0].clear();
+    starts
+}
+
 /// Returns the column of a document in the rows of the index.
 pub(crate) fn index_column(id: &DocumentId) -> Vec<u8> {
     [&[INDEX_FAMILY, b':'], id.as_str().as_bytes()].concat()

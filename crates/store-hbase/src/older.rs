@@ -1,8 +1,8 @@
 //! Notes of documents that were written long after their timestamp.
 //!
-//! A tier ([`super::tier`]) knows the documents of before a moment, and relies on later ones to have
-//! later timestamps. Where a writer writes documents with an older one, it leaves a note beside the
-//! metadata. Each note is another one, and ends all tiers that were filled before.
+//! A tier ([`super::tier`]) knows the documents of before a moment, and relies on later ones to
+//! have later timestamps. Where a writer writes documents with an older one, it leaves a note
+//! beside the metadata. Each note is another one, and ends all tiers that were filled before.
 
 use index::Result;
 

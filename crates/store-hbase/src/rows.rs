@@ -110,8 +110,8 @@ impl Span {
         Self { start: start.to_vec(), end: end.to_vec(), within: None, n_results: PAGE_RESULTS, since: None }
     }
 
-    /// Returns the parts of a whole table, with long pages: one from each start to the next, and the
-    /// last one to `end`.
+    /// Returns the parts of a whole table, with long pages: one from each start to the next, and
+    /// the last one to `end`.
     pub(crate) fn parts(starts: &[Vec<u8>], end: &[u8]) -> Vec<Self> {
         let ends = starts.iter().skip(1).map(Vec::as_slice).chain([end]);
         let long =

@@ -1,16 +1,17 @@
-//! The older documents of an index in the memory of a process, which then need not read their cells.
+//! The older documents of an index in the memory of a process, which then need not read their
+//! cells.
 //!
 //! A claimant reads a bucket for each key of its sketch, out of all files that HBase has of a
-//! region. In a large index nearly all of them hold nothing near a new document. A tier has what all
-//! older documents give in memory: the keys of the buckets of signatures, and the simhashes. Both
-//! are exact. Where the tier has nothing near, a claimant reads only the cells from a moment on, by
-//! a range of timestamps, and HBase skips its older files.
+//! region. In a large index nearly all of them hold nothing near a new document. A tier has what
+//! all older documents give in memory: the keys of the buckets of signatures, and the simhashes.
+//! Both are exact. Where the tier has nothing near, a claimant reads only the cells from a moment
+//! on, by a range of timestamps, and HBase skips its older files.
 //!
 //! # Contract
-//! A tier is filled from the records and claims of all documents. A search with it misses a document
-//! whose record or claim came after the filling began, and whose cells have a timestamp more than
-//! [`LEEWAY_MS`], five minutes, before that moment. It meets all others: no search believes a cell
-//! that no record or claim confirms.
+//! A tier is filled from the records and claims of all documents. A search with it misses a
+//! document whose record or claim came after the filling began, and whose cells have a timestamp
+//! more than [`LEEWAY_MS`], five minutes, before that moment. It meets all others: no search
+//! believes a cell that no record or claim confirms.
 //!
 //! - Claimants have timestamps of their own clocks. One whose cells are not all written within a
 //!   minute ([`FILED_WITHIN_MS`](crate::claims::FILED_WITHIN_MS)) announces its claim anew, with a
@@ -22,8 +23,9 @@
 //!   before the note, nor any while a load is under way. Such an insertion that dies between its
 //!   records and its note leaves none: its minutes and those of its clock may be five together.
 //! - The moment is that of the filler's clock or of HBase, whichever is earlier.
-//! - A tier is brought up to date with the records and claims that HBase has written since, by their
-//!   timestamps. Claims have those of region servers, whose clocks may be five minutes behind.
+//! - A tier is brought up to date with the records and claims that HBase has written since, by
+//!   their timestamps. Claims have those of region servers, whose clocks may be five minutes
+//!   behind.
 //! - The tier of a file is believed if its checksum, the identity of the index and the note agree.
 //!
 //! Removed and expired documents stay in a tier until it is filled anew: they cost a look at their

@@ -8,8 +8,7 @@ use std::thread;
 use index::{Error, ErrorKind, Examined, Result};
 use simhash::ROW_KEY_LEN;
 
-use super::super::documents;
-use super::super::layout::{DOCUMENT_FAMILY, INDEX_FAMILY};
+use super::super::layout::{DOCUMENT_FAMILY, DOCUMENTS_END, INDEX_FAMILY, document_starts};
 use super::super::rows::{Row, Span, Table};
 use super::{Access, Examination};
 
@@ -37,7 +36,7 @@ pub(super) fn walk(
 ) -> Result<()> {
     let parts = match table {
         Table::Index => index_parts(&open()?)?,
-        Table::Documents => documents::parts(),
+        Table::Documents => Span::parts(&document_starts(), DOCUMENTS_END),
     };
     let n_lanes = N_LANES.min(parts.len());
     let parts = Mutex::new(parts);

@@ -4,8 +4,8 @@ use index::{Clock, Family, Result, Sketch, SketchKind};
 
 use super::ascending::Growing;
 use super::{HALF_BITS, LEEWAY_MS, Tier, number_of};
-use crate::documents;
-use crate::layout::{CLAIM_COLUMN, DOCUMENT_FAMILY, RECORD_COLUMN, Record, decode_claim, in_row};
+use crate::layout::{CLAIM_COLUMN, DOCUMENT_FAMILY, DOCUMENTS_END, RECORD_COLUMN, Record};
+use crate::layout::{decode_claim, document_starts, in_row};
 use crate::older;
 use crate::rows::{Row, Rows, Span, Table};
 
@@ -46,8 +46,8 @@ impl Filler<'_> {
         let before = before.filter(|tier| tier.note == notes.last);
         let mut filling = before.map(Filling::of).unwrap_or_default();
         let after = before.map(|tier| tier.since);
-        let mut spans: Vec<Span> =
-            documents::parts().into_iter().map(|part| Span { since: after, ..part }).collect();
+        let parts = Span::parts(&document_starts(), DOCUMENTS_END);
+        let mut spans: Vec<Span> = parts.into_iter().map(|part| Span { since: after, ..part }).collect();
         while !spans.is_empty() {
             if (self.is_stopped)() {
                 return Ok(Filled::Stopped);

@@ -49,8 +49,8 @@ fn window_of(set: &Ascending, number: u64) -> usize {
 }
 
 /// A Bloom filter whose bits for a number are all in one word: three of 64 bits, about 11 bits a
-/// number. Of the numbers that were not added about one in 40 passes. The words of ascending numbers
-/// are in ascending windows, so that it is filled from end to end.
+/// number. Of the numbers that were not added about one in 40 passes. The words of ascending
+/// numbers are in ascending windows, so that it is filled from end to end.
 ///
 /// Source: F. Putze, P. Sanders, J. Singler, "Cache-, Hash- and Space-Efficient Bloom Filters",
 /// section 3, with words for blocks.

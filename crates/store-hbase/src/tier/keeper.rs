@@ -11,7 +11,7 @@ use super::filling::{Filled, Filler};
 use super::{Tier, TierOptions, file};
 use crate::rows::Rows;
 
-/// The time between two fillings. What came since is read from HBase by each search, so the less the
+/// The time between two fillings. Each search reads from HBase what came since, so the less the
 /// better; a filling reads what came in its time and the leeway before.
 const REFRESH: Duration = Duration::from_secs(5 * 60);
 
