@@ -156,6 +156,7 @@ struct Gaps<'a>(&'a [u8]);
 
 impl Gaps<'_> {
     #[inline]
+    #[expect(clippy::little_endian_bytes, reason = "the lowest group of a gap comes first")]
     fn next(&mut self) -> Option<u64> {
         let Some(word) = self.0.first_chunk() else { return self.next_by_bytes() };
         let word = u64::from_le_bytes(*word);

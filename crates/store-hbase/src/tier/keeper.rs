@@ -156,7 +156,7 @@ impl Work {
             let mut state = self.shared.lock();
             state.n_fillings += 1;
             self.shared.changed.notify_all();
-            let waits = |state: &mut State| !state.is_ended && !(state.is_asked && heeds_asks);
+            let waits = |state: &mut State| !(state.is_ended || state.is_asked && heeds_asks);
             let waited = self.shared.changed.wait_timeout_while(state, next, waits);
             let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
             if state.is_ended {
