@@ -29,7 +29,8 @@
 //! let client = Client::new(vec![master], ClientOptions::default());
 //! let ranges = [Range::new("a", "b"), Range::new("c", "d")];
 //! let (pieces_max, cells_max, together_min) = (100, 1_000, 2);
-//! let options = PageOptions { pieces_max, cells_max, together_min, cache_blocks: true, since: None };
+//! let (cache_blocks, since) = (true, None);
+//! let options = PageOptions { pieces_max, cells_max, together_min, cache_blocks, since };
 //! let mut n_rows = [0, 0];
 //! let mut visit = |number: usize, page: Pages| {
 //!     n_rows[number] = page.len();

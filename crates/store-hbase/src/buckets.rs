@@ -15,8 +15,8 @@ pub(super) enum Reach {
     /// A quarter of the buckets: a search meets nearly equal documents, and some of the other near
     /// ones.
     Glance,
-    /// Of the buckets of a glance those in which the tier has something near. Without a tier, all
-    /// buckets of a glance.
+    /// The buckets of a glance in which the tier has something near. Without a tier, all buckets of
+    /// a glance.
     Older,
 }
 

@@ -62,7 +62,10 @@ mod tests {
                 r"#   hbase snapshot export -snapshot 'crawl.news-20261125T211342438Z' -copy-to 's3a://b/it'\''s'",
                 "#   clone_snapshot 'crawl.news_docs-20261125T211342438Z', 'crawl:news_docs'",
                 "#   clone_snapshot 'crawl.news-20261125T211342438Z', 'crawl:news'",
-                r##"#   put 'crawl:news_docs', 'pigeonhole', 'm:older', "restored 20261125T211342438Z #{Time.now.to_f}""##,
+                concat!(
+                    "#   put 'crawl:news_docs', 'pigeonhole', 'm:older', ",
+                    r##""restored 20261125T211342438Z #{Time.now.to_f}""##
+                ),
             ]
         );
     }

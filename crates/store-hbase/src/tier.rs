@@ -62,7 +62,7 @@ const WITHIN_MAX: Distance = Distance::of_differing(0b111);
 /// The bits of half a simhash.
 const HALF_BITS: u32 = 32;
 
-/// What the documents of an index give whose cells have timestamps before `since`.
+/// The keys of the documents of an index whose cells have timestamps before `since`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tier {
     /// The first timestamp whose cells may be missing here, in milliseconds.

@@ -63,7 +63,8 @@ enum Command {
         /// Offer near-duplicates of what the index has.
         #[arg(long)]
         known: bool,
-        /// Begin when this file is there: that of the store's tier, which is filled meanwhile.
+        /// Begin when this file is there: that of the store's tier, which is filled meanwhile. It
+        /// never comes where the tier takes more than its `tier-mb`.
         #[arg(long)]
         after: Option<PathBuf>,
         #[command(flatten)]

@@ -1,6 +1,8 @@
 //! Claimants that know the older cells: they find what is there all the same, whatever comes late,
 //! and do not read what they know.
 
+mod slow;
+
 use std::fs;
 
 use index::Rule;
@@ -10,7 +12,6 @@ use super::super::layout::{RECORD_COLUMN, document_row};
 use super::super::rows::LONG_PAGE_RESULTS;
 use super::super::store::HbaseStore;
 use super::super::uri::{HbaseUri, TierOptions};
-use super::between::{store_with, store_with_pace};
 use super::claims::insert_if_new;
 use super::examine::examine;
 use super::*;
@@ -113,53 +114,6 @@ fn cells_that_are_known_are_not_read() {
         }
         assert!(is_duplicate(&store, spread(1) ^ 1));
     }
-}
-
-/// After any request of a writer, a quarter of an hour passes and another process fills its tier.
-fn a_tier_is_filled_beside_a_slow_writer(on: On) {
-    type Work = fn(&HbaseStore) -> index::Result<Vec<Insertion>>;
-    // The document was written by a clock ahead before, so the cells of the insertion without a
-    // claim have two times, and are written by two requests.
-    let works: [Work; 2] = [
-        |store| store.insert_if_new(&[document("slow", spread(1))], &within(3)),
-        |store| store.insert(&[document("other", spread(2)), document("slow", spread(1))]),
-    ];
-    for (work, n_requests_min) in works.into_iter().zip([6, 5]) {
-        for nth in 0.. {
-            let place = Arc::new(Place::new(on));
-            place.set_clock(BEGIN + 2 * MINUTE);
-            place.store().insert(&[document("slow", spread(3))]).unwrap();
-            place.set_clock(BEGIN);
-            let store = Arc::new(tiered(&place));
-            let filling = Arc::clone(&store);
-            let has_filled = Arc::new(AtomicI64::new(0));
-            let filled = Arc::clone(&has_filled);
-            let slow = store_with(&place, nth, move |place| {
-                place.advance(15 * MINUTE);
-                fill(&filling, 1);
-                filled.store(1, Ordering::Relaxed);
-            });
-            assert_eq!(work(&slow).unwrap().pop(), Some(Insertion::Replaced), "after request {nth}");
-            if has_filled.load(Ordering::Relaxed) == 0 {
-                assert!(nth >= n_requests_min, "only {nth} requests");
-                break;
-            }
-            assert!(is_duplicate(&store, spread(1) ^ 1), "after request {nth}");
-        }
-    }
-}
-
-/// A batch whose cells always come too late for its claims ends, and says why.
-#[test]
-fn a_server_that_is_always_slow_is_told() {
-    let place = Place::new(On::Memory);
-    let slow = store_with_pace(&place, MINUTE + 1);
-    let error = slow.insert_if_new(&[document("slow", spread(1))], &within(3)).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Busy);
-    let cause = std::error::Error::source(&error).unwrap().to_string();
-    assert!(cause.contains("over 60 s to write the cells of 1 documents, 3 times"), "{cause}");
-    assert!(place.clock.load(Ordering::Relaxed) < BEGIN + HOUR, "more than three writes");
-    assert_eq!(insert_if_new(&place.store(), &document("slow", spread(1))), Insertion::Inserted);
 }
 
 /// A repair files the cells of records, which a tier knows by the records.
@@ -391,7 +345,6 @@ fn a_url_asks_for_a_tier() {
 hazards! {
     what_is_there_is_found,
     signatures_are_found,
-    a_tier_is_filled_beside_a_slow_writer,
     mended_documents_are_found,
     loaded_documents_are_found,
     a_load_under_way_is_read,
