@@ -51,7 +51,8 @@ fn a_server_that_is_always_slow_is_told() {
 }
 
 /// The note of a slow insertion comes also after an error that hides what was written, since the
-/// same call again finds it. Requests take minutes; after any of them another process fills its tier.
+/// same call again finds it. Requests take minutes; after any of them another process fills its
+/// tier.
 fn a_slow_insertion_that_fails_leaves_a_note(on: On) {
     let impatient = Options { patience: Duration::ZERO, first_patience: Duration::ZERO, ..OPTIONS };
     let whole = Place::new(on);
