@@ -194,6 +194,7 @@ impl<'a> Round<'a> {
         self.probes.clear();
         self.candidates.clear();
         self.found.clear();
+        self.probes.reserve(queries.iter().map(|query| query.keys().len()).sum());
         for (query, sketch) in (0..).zip(queries) {
             for key in sketch.keys() {
                 if let Some(table) = tables.tables.get(usize::from(key.flag)) {

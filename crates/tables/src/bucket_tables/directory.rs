@@ -27,6 +27,9 @@ pub(super) fn mix(mut x: u32) -> u32 {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Directory {
     buckets: Chunks<Bucket>,
+    /// The lowest bits of a hash by which at least one bucket goes: a probe does not count them
+    /// anew.
+    mask: usize,
     arena: Arena,
     n_items: usize,
     /// The items of a bucket that is being written anew.
@@ -89,7 +92,7 @@ impl Directory {
     /// Adds an item, which must not be there.
     pub(super) fn insert(&mut self, item: Filed) -> Result<(), BucketFull> {
         if self.buckets.len() == 0 {
-            self.buckets.push(Bucket::default());
+            self.push_bucket(Bucket::default());
         }
         let index = self.index_of(item.hash);
         let old = self.buckets[index];
@@ -174,7 +177,7 @@ impl Directory {
                 n_stay += 1;
             }
         }
-        self.buckets.push(Bucket { marked: self.buckets[old_index].marked, ..Bucket::default() });
+        self.push_bucket(Bucket { marked: self.buckets[old_index].marked, ..Bucket::default() });
         self.put(old_index, &items[..n_stay]);
         self.put(new_index, &items[n_stay..]);
         self.moving = items;
@@ -185,22 +188,23 @@ impl Directory {
         self.buckets.heap_bytes() + self.arena.heap_bytes() + moving
     }
 
+    fn push_bucket(&mut self, bucket: Bucket) {
+        self.buckets.push(bucket);
+        self.mask = self.buckets.len().next_power_of_two() - 1;
+    }
+
     #[inline]
     fn index_of(&self, hash: u32) -> usize {
-        let n_buckets = self.buckets.len();
-        let mask = n_buckets.next_power_of_two() - 1;
-        let index = hash as usize & mask;
-        if index < n_buckets { index } else { index & mask >> 1 }
+        let index = hash as usize & self.mask;
+        if index < self.buckets.len() { index } else { index & self.mask >> 1 }
     }
 
     /// Returns the number of bits of the hash by which a bucket goes.
     #[inline]
     fn n_bits(&self, index: usize) -> u32 {
-        let n_buckets = self.buckets.len();
-        let upper = n_buckets.next_power_of_two();
-        let lower = (upper / 2).max(1);
-        let is_split = index & (lower - 1) < n_buckets - upper / 2;
-        upper.ilog2() - u32::from(!is_split)
+        let n_split = self.buckets.len() - self.mask.div_ceil(2);
+        let is_split = index & self.mask >> 1 < n_split;
+        self.mask.trailing_ones() - u32::from(!is_split)
     }
 
     #[inline]
