@@ -2,14 +2,16 @@
 
 #[cfg(target_arch = "x86_64")]
 mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 use crate::numbers::fold;
 
 /// The most elements that are thrown together.
 const ELEMENTS_MAX: usize = 256;
 
-/// Room for what lands: a store of lanes is of four.
-const LANES: usize = 4;
+/// Room for what lands: a store of the widest lanes is of eight.
+const LANES: usize = 8;
 
 /// The folds that landed.
 #[derive(Clone, Debug)]
@@ -60,7 +62,7 @@ impl Landed {
 
 in_lanes! {
     fn throw(landed: &mut Landed, elements: &[u64], mask: u64, factor: u64, free: &[u32; 8])
-        = Landed::throw_plain, lanes::throw;
+        = Landed::throw_plain, lanes::throw, wide::throw;
 }
 
 #[cfg(test)]
@@ -68,6 +70,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::dispatch::at_each_level;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(1000))]
@@ -85,16 +88,16 @@ mod tests {
                 .map(|element| fold(element ^ mask, factor))
                 .filter(|fold| free[(fold >> 61) as usize] >> (fold >> 56 & 31) & 1 == 1)
                 .collect();
-            let (mut plain, mut in_lanes) = (Landed::default(), Landed::default());
-            plain.throw_plain(&elements, mask, factor, &free);
-            prop_assert_eq!(&plain.folds[..plain.len], &expected);
-            prop_assert_eq!(in_lanes.throw(&elements, mask, factor, &free), &expected);
+            let landed = at_each_level(|| Landed::default().throw(&elements, mask, factor, &free).to_vec());
+            prop_assert!(landed.iter().all(|landed| *landed == expected));
         }
     }
 
     #[test]
     fn all_may_land() {
         let elements = [u64::MAX; ELEMENTS_MAX];
-        assert_eq!(Landed::default().throw(&elements, 0, 1, &[u32::MAX; 8]), elements);
+        for landed in at_each_level(|| Landed::default().throw(&elements, 0, 1, &[u32::MAX; 8]).to_vec()) {
+            assert_eq!(landed, elements);
+        }
     }
 }

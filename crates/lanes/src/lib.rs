@@ -1,9 +1,10 @@
 //! Loops over many numbers or bytes, in lanes: several share an instruction where the machine has
-//! AVX2, which is asked at run time. Each loop has a plain form beside it for all other machines,
-//! and gives the same results.
+//! AVX2 or AVX-512, which is asked at run time. Each loop has a plain form beside it for all other
+//! machines, and gives the same results.
 //!
 //! This crate knows neither sets nor languages, and is the only one of the hash and of the reading
-//! of texts that has `unsafe`: to call what was compiled for AVX2, and to load and store its lanes.
+//! of texts that has `unsafe`: to call what was compiled for such machines, to load and store their
+//! lanes, and to take characters for a text.
 //!
 //! ```
 //! let mut firsts = [1, 2, 3];
@@ -18,10 +19,12 @@ struct Readme;
 
 #[macro_use]
 mod dispatch;
+mod chars;
 mod landing;
 mod numbers;
 mod words;
 
+pub use chars::text_of;
 pub use landing::Landed;
 pub use numbers::{fold, hash_each, n_ones, pack_windows};
 pub use words::{ByteKind, Words};

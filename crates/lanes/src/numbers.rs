@@ -24,7 +24,7 @@ in_lanes! {
     /// Replaces each first word by a hash of itself and its second word, of two folds under a
     /// secret of four words.
     pub fn hash_each(firsts: &mut [u64], seconds: &[u64], secret: &[u64; 4])
-        = hash_each_plain, hash_each_in_lanes;
+        = hash_each_plain, hash_each_in_lanes, hash_each_in_lanes;
 }
 
 fn hash_each_plain(firsts: &mut [u64], seconds: &[u64], secret: &[u64; 4]) {
@@ -43,7 +43,7 @@ fn hash_each_in_lanes(firsts: &mut [u64], seconds: &[u64], secret: &[u64; 4]) {
 
 in_lanes! {
     /// Returns the number of bits set.
-    pub fn n_ones(words: &[u64]) -> usize = count_ones, count_ones;
+    pub fn n_ones(words: &[u64]) -> usize = count_ones, count_ones, count_ones;
 }
 
 #[inline(always)]
@@ -61,7 +61,7 @@ in_lanes! {
     /// bit 31: three in the first word, and the others in the second word under `mark_of_five` or
     /// `mark_of_four`. There are as many windows as codes, less four; the words beyond stay.
     pub fn pack_windows(codes: &[u32], marks: [u64; 2], firsts: &mut [u64], seconds: &mut [u64])
-        = pack_each, pack_each;
+        = pack_each, pack_each, pack_each;
 }
 
 #[inline(always)]
@@ -83,6 +83,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::dispatch::at_each_level;
 
     #[test]
     fn folds_of_extremes() {
@@ -93,32 +94,35 @@ mod tests {
     }
 
     proptest! {
-        /// All three: as it is called here, for any machine, and the code of lanes on any machine.
+        /// As it is called on each machine, and the code of lanes on any machine.
         #[test]
         fn hashes_are_the_same_in_lanes(
             words in proptest::collection::vec(any::<(u64, u64)>(), 0..70),
             secret: [u64; 4],
         ) {
             let (firsts, seconds): (Vec<u64>, Vec<u64>) = words.into_iter().unzip();
-            let hashed = [hash_each, hash_each_plain, hash_each_in_lanes].map(|hash_each| {
+            let hashes_by = |hash_each: fn(&mut [u64], &[u64], &[u64; 4])| {
                 let mut hashes = firsts.clone();
                 hash_each(&mut hashes, &seconds, &secret);
                 hashes
-            });
-            prop_assert!(hashed.iter().all(|hashes| *hashes == hashed[1]));
-            prop_assert_eq!(n_ones(&firsts), count_ones(&firsts));
+            };
+            let mut hashed = at_each_level(|| hashes_by(hash_each));
+            hashed.push(hashes_by(hash_each_in_lanes));
+            let plain = hashes_by(hash_each_plain);
+            prop_assert!(hashed.iter().all(|hashes| *hashes == plain));
+            prop_assert!(at_each_level(|| n_ones(&firsts)).iter().all(|n| *n == count_ones(&firsts)));
         }
 
         #[test]
         fn windows_are_the_same_in_lanes(
             codes in proptest::collection::vec(any::<u32>(), 0..70), marks: [u64; 2],
         ) {
-            let packed = [pack_windows, pack_each].map(|pack| {
+            let packed = at_each_level(|| {
                 let (mut firsts, mut seconds) = (vec![7; codes.len()], vec![7; codes.len()]);
-                pack(&codes, marks, &mut firsts, &mut seconds);
+                pack_windows(&codes, marks, &mut firsts, &mut seconds);
                 (firsts, seconds)
             });
-            prop_assert_eq!(&packed[0], &packed[1]);
+            prop_assert!(packed.iter().all(|of_level| *of_level == packed[0]));
             for (at, window) in codes.windows(5).enumerate() {
                 let code = |at: usize| u64::from(window[at]) & 0x1f_ffff;
                 let first = code(0) | code(1) << 21 | code(2) << 42;

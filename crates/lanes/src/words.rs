@@ -2,6 +2,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 /// The part of a byte in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +112,7 @@ impl Words {
 
 in_lanes! {
     fn read(words: &Words, bytes: &[u8], digits_len: usize, after_gap: bool, out: &mut Vec<u32>) -> Run
-        = Words::read_plain, lanes::read;
+        = Words::read_plain, lanes::read, wide::read;
 }
 
 #[cfg(test)]
@@ -118,6 +120,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::dispatch::at_each_level;
 
     fn words() -> Words {
         Words::new(|byte| match byte {
@@ -138,9 +141,15 @@ mod tests {
             ("+", 0, true, "", (0, true)),
             ("zA_Z~中", 0, false, "za z ", (5, true)),
         ] {
-            let mut out = vec![];
-            assert_eq!(words().read(text.as_bytes(), digits_len, after_gap, &mut out), expected, "{text}");
-            assert!(out.iter().copied().eq(codes.chars().map(u32::from)), "{text}");
+            at_each_level(|| {
+                let mut out = vec![];
+                assert_eq!(
+                    words().read(text.as_bytes(), digits_len, after_gap, &mut out),
+                    expected,
+                    "{text}"
+                );
+                assert!(out.iter().copied().eq(codes.chars().map(u32::from)), "{text}");
+            });
         }
     }
 
@@ -151,10 +160,12 @@ mod tests {
             text in "([a-zA-Z]{1,9}[ ,._]{0,3}|[a-zA-Z ]{20,70}|[0-9]{1,3}|[ \n]{1,40}|é|\\PC|[ -~]){0,20}",
             digits_len in 0_usize..200, after_gap: bool,
         ) {
-            let (mut plain, mut in_lanes) = (vec![7], vec![7]);
-            let run = words().read_plain(text.as_bytes(), digits_len, after_gap, &mut plain);
-            prop_assert_eq!(words().read(text.as_bytes(), digits_len, after_gap, &mut in_lanes), run);
-            prop_assert_eq!(plain, in_lanes);
+            let read = at_each_level(|| {
+                let mut out = vec![7];
+                let run = words().read(text.as_bytes(), digits_len, after_gap, &mut out);
+                (run, out)
+            });
+            prop_assert!(read.iter().all(|of_level| *of_level == read[0]));
         }
     }
 }

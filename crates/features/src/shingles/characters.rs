@@ -227,9 +227,7 @@ impl Characters {
 
     /// Returns the characters that are compared, as a text.
     pub(crate) fn text(&self) -> String {
-        let mut text = String::with_capacity(self.codes.len() + self.codes.len() / 8);
-        text.extend(self.codes.iter().filter_map(|code| char::from_u32(code & CODE_MASK)));
-        text
+        lanes::text_of(&self.codes)
     }
 
     /// Replaces the characters by those of a [`text`](Self::text) made with the same classes.

@@ -2,7 +2,10 @@
 
 use std::arch::x86_64::*;
 
-use super::{LANES, Landed};
+use super::Landed;
+
+/// The words in lanes.
+const LANES: usize = 4;
 
 /// For each set of four words to keep, the halves of those.
 static KEPT: [[u32; 8]; 16] = {

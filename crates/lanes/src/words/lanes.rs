@@ -8,9 +8,9 @@ use super::{BLOCK_LEN, DIGIT, GAP, LETTER, Run, Words};
 /// is in the set with it.
 #[derive(Clone, Debug)]
 pub(super) struct Sets {
-    letters: [u8; 16],
-    digits: [u8; 16],
-    gaps: [u8; 16],
+    pub(super) letters: [u8; 16],
+    pub(super) digits: [u8; 16],
+    pub(super) gaps: [u8; 16],
 }
 
 impl Sets {
