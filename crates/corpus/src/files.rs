@@ -15,6 +15,7 @@ use walkdir::WalkDir;
 
 use super::archive_kind::Archive;
 use super::content::Content;
+use super::copies::{Copies, Copy};
 use super::format::Format;
 use super::holds::{Holds, judge, known_endings, said};
 use super::left_out::LeftOut;
@@ -44,7 +45,8 @@ pub(super) fn find(options: &InputOptions) -> anyhow::Result<Listing> {
     let format = options.records.format;
     let listing = Listing { sources: Vec::new(), n_bytes: Some(0), left_out: LeftOut::default() };
     let window_log_max = options.records.zstd_window_log_max;
-    let mut found = Found { listing, format, window_log_max, remote: None, wait: options.wait };
+    let (wait, copies) = (options.wait, options.copies.clone());
+    let mut found = Found { listing, format, window_log_max, remote: None, wait, copies };
     for path in &options.files {
         match path.to_str() {
             Some(address) if is_remote(path) => found.add_remote(address, true)?,
@@ -93,6 +95,8 @@ struct Found {
     remote: Option<Remote>,
     /// Time to keep retrying remote files.
     wait: Duration,
+    /// The place of copies of inputs that come only once.
+    copies: Option<Copies>,
 }
 
 impl Found {
@@ -118,7 +122,10 @@ impl Found {
         let name = path.to_string_lossy();
         let said = said(self.format, &name);
         let mut holds = said;
-        let (opened, len): (Option<Box<dyn Read + Send>>, _) = if is_stdin(path) {
+        let known = self.copies.as_ref().and_then(|copies| copies.get(path));
+        let (mut opened, len): (Option<Box<dyn Read + Send>>, _) = if known.is_some() {
+            (None, None)
+        } else if is_stdin(path) {
             (Some(Box::new(io::stdin())), None)
         } else {
             let failed = || format!("failed to open {}", path.display());
@@ -141,6 +148,8 @@ impl Found {
                 (Some(Box::new(file)), None)
             }
         };
+        let copy = known.or_else(|| Some(self.copies.as_ref()?.add(path, opened.take()?)));
+        let opened = copy.as_ref().map(Copy::reader).or(opened);
         let holds = holds.unwrap_or(Holds::Records(Format::Jsonl));
         let in_parts = match holds {
             Holds::Records(Format::Parquet) => Some("Parquet"),
@@ -163,6 +172,7 @@ impl Found {
             holds,
             given: self.format,
             opened,
+            copy,
         });
         Ok(())
     }
@@ -219,7 +229,14 @@ impl Found {
             let holds = said(given, object.name()).or(by_content).unwrap_or(Holds::Records(Format::Jsonl));
             self.listing.n_bytes = self.listing.n_bytes.map(|sum| sum + object.n_bytes());
             let location = Location::remote(object);
-            self.listing.sources.push(Source { location, stem_start, holds, given, opened: None });
+            self.listing.sources.push(Source {
+                location,
+                stem_start,
+                holds,
+                given,
+                opened: None,
+                copy: None,
+            });
         }
         self.listing.left_out.merge(&left_out);
         Ok(())

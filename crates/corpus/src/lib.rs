@@ -46,6 +46,7 @@ mod columns;
 mod compression;
 mod content;
 mod conversions;
+mod copies;
 mod csv;
 mod documents;
 mod encoding;
@@ -96,6 +97,7 @@ struct Readme;
 
 pub use columns::Columns;
 pub use compression::WINDOW_LOG_MAX;
+pub use copies::Copies;
 pub use csv::{Quote, TableOptions, TextEncoding};
 pub use documents::{Document, Documents, Rejected};
 pub use error::Error;

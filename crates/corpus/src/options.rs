@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::compression::WINDOW_LOG_MAX;
+use super::copies::Copies;
 use super::csv::TableOptions;
 use super::field_path::FieldPath;
 use super::format::Format;
@@ -25,6 +26,9 @@ pub struct InputOptions {
     /// content read stays the same.
     #[serde(skip)]
     pub wait: Duration,
+    /// The place of copies of inputs that come only once; `None` if they are not to be read again.
+    #[serde(skip)]
+    pub copies: Option<Copies>,
     /// Options of the records in these inputs.
     #[serde(flatten)]
     pub records: RecordOptions,
@@ -89,7 +93,7 @@ impl InputOptions {
     pub fn of(files: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let files = files.into_iter().map(Into::into).collect();
         let records = RecordOptions::default();
-        Self { files, files_from: None, wait: WAIT, records, make_ids: false }
+        Self { files, files_from: None, wait: WAIT, copies: None, records, make_ids: false }
     }
 }
 

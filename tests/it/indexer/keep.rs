@@ -335,7 +335,7 @@ fn what_cannot_be_is_refused() {
     for (input, more, part) in [
         (
             "-",
-            &["--keep", "longest"][..],
+            &["--keep", "longest", "--temp", "/dev/shm"][..],
             "standard input (-) can be read only once; write it to a file first",
         ),
         (

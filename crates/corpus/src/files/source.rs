@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::super::archive_kind::Archive;
 use super::super::content::Content;
+use super::super::copies::Copy;
 use super::super::format::Format;
 use super::super::holds::Holds;
 use super::super::location::Location;
@@ -22,14 +23,17 @@ pub(crate) struct Source {
     /// An input that can be opened only once, such as standard input or a pipe. Files are opened
     /// when their turn comes: there may be more of them than a process may have open.
     pub(crate) opened: Option<Box<dyn Read + Send>>,
+    /// The copy of such an input, if one is made.
+    pub(super) copy: Option<Copy>,
 }
 
 impl Source {
     /// Returns the same source for another pass, if the source can be read again.
     pub(crate) fn again(&self) -> Option<Self> {
-        let Self { location, stem_start, holds, given, opened } = self;
-        let (location, stem_start, holds, given) = (location.clone(), *stem_start, *holds, *given);
-        opened.is_none().then_some(Self { location, stem_start, holds, given, opened: None })
+        let copy = self.copy.clone().filter(Copy::is_whole);
+        let opened = copy.as_ref().map(Copy::reader);
+        let can_open = self.opened.is_none() || opened.is_some();
+        can_open.then(|| Self { location: self.location.clone(), opened, copy, ..*self })
     }
 
     pub(crate) fn location(&self) -> &Location {

@@ -98,6 +98,7 @@ impl CollectOptions {
             files_from: None,
             // The files are local: they are not waited for.
             wait: Duration::ZERO,
+            copies: None,
             records: self.records.clone(),
             make_ids: false,
         };

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
+use corpus::Copies;
 use engine::clusters::RunTexts;
 use engine::dedup::{Kept, KnownIds};
 use index::{Index, Mode};
@@ -41,6 +42,10 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     let journal = journal.transpose()?;
     // A journal knows the outputs as they were named.
     let (options, staged) = &mut options.staged()?;
+    // A run without a store may read its input again, and so does one that wants the best.
+    if journal.is_none() && (options.rank_by.is_some() || options.store.uri().is_none()) {
+        options.job.input.copies = Some(Copies::in_folder(&temporary_folder(options)));
+    }
     run_here(options, journal, staged)
 }
 
@@ -54,8 +59,9 @@ fn run_here(
     let mut spilling = Spilling::default();
     loop {
         let ended = attempt(options, journal.clone(), staged, &mut spilling);
+        let are_copies_whole = options.job.input.copies.as_ref().is_none_or(Copies::are_whole);
         match ended.as_ref().err().and_then(|error| error.downcast_ref::<OutOfMemory>()) {
-            Some(stopped) if spilling.is_possible && !spilling.is_wanted => {
+            Some(stopped) if spilling.is_possible && !spilling.is_wanted && are_copies_whole => {
                 complain(format_args!(
                     "memory is near its limit, at {}: the documents go to files, and the input is read twice",
                     stopped.used
@@ -63,9 +69,10 @@ fn run_here(
                 spilling.is_wanted = true;
                 program::give_memory_back();
             }
-            Some(_) if spilling.is_once => {
+            Some(_) if spilling.is_once || !are_copies_whole => {
                 return ended.context(
-                    "the input can be read only once, so its documents cannot go to files; write it to a file first",
+                    "the input can be read only once, and its copy had no room on a disk, so its documents cannot go to \
+                     files; name a folder with room with --temp, or write the input to a file first",
                 );
             }
             _ => return ended,
@@ -129,8 +136,7 @@ fn attempt(
     let is_quiet = options.job.work.quiet || uri == DEFAULT_STORE;
     let folder = temporary_folder(options);
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
-    let expires = options.store.options.retain.is_some();
-    let can_spill = uri == DEFAULT_STORE && !expires;
+    let can_spill = uri == DEFAULT_STORE && options.store.options.retain.is_none();
     spilling.is_once = can_spill && !job.can_read_twice();
     spilling.is_possible = can_spill && !spilling.is_once;
     spilling.is_wanted |= saved.is_spilled;

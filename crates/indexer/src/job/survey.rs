@@ -1,6 +1,7 @@
 //! A pass over the input before the run itself, for a command that decides only once it has seen
 //! all documents.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
@@ -10,6 +11,7 @@ use engine::Extractor;
 use super::Job;
 use crate::journal::Journal;
 use crate::memory::Watch;
+use crate::output::is_stdout;
 use crate::pipeline::{Fingerprinted, Pipeline, Wanted};
 use crate::progress::Console;
 
@@ -31,6 +33,11 @@ pub(crate) trait Survey {
     }
 }
 
+/// The name of an input in messages.
+fn shown(path: &Path) -> String {
+    if is_stdout(path) { "standard input (-)".into() } else { path.display().to_string() }
+}
+
 impl Job {
     /// Ranks the records. Refuses inputs that cannot be read twice.
     pub(crate) fn ranked(mut self, by: RankBy) -> anyhow::Result<Self> {
@@ -38,7 +45,7 @@ impl Job {
             anyhow!(
                 "to know which documents are the best, the input must be read twice, and {} can be read only once; write \
                  it to a file first",
-                if crate::output::is_stdout(path) { "standard input (-)".into() } else { path.display().to_string() }
+                shown(path)
             )
         })?;
         self.fields = self.fields.ranked(by);
@@ -85,6 +92,13 @@ impl Job {
             self.progress.show(n_documents);
             survey.check(self.progress.share_read(), &self.progress.console())?;
             Ok(memory.check(self.journal.is_some())?)
+        })?;
+        self.inputs.again().map_err(|path| {
+            anyhow!(
+                "{} can be read only once, and its copy had no room on a disk; name a folder with room with --temp, or \
+                 write it to a file first",
+                shown(path)
+            )
         })?;
         survey.finish(&mut |step, share| self.progress.show_step(step, share))?;
         self.progress.begin_pass("pass 2 of 2: ");

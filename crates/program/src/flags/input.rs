@@ -204,6 +204,7 @@ impl FileArgs {
             files,
             files_from,
             wait: Duration::from_secs(input_wait_seconds),
+            copies: None,
             records: records.into(),
             make_ids: ids.make_ids,
         }

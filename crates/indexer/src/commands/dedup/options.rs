@@ -47,8 +47,8 @@ pub(crate) struct DedupFlags {
     /// named as in --id-field, as doubles have it: integers beyond 2^53 may be equal, and Parquet's
     /// half floats are not read. Of equals the first stays; a document without a time or number
     /// comes after all others. What the index of --store has under other ids stays in any case. All
-    /// but `first` read the input twice, so it must be files, and hold some 200 bytes for each
-    /// document, and its id twice, in memory; a job with a --journal goes on in the second reading,
+    /// but `first` read the input twice, a pipe from a copy (--temp), and hold some 200 bytes for
+    /// each document, and its id twice, in memory; a job with a --journal goes on in the second reading,
     /// after doing the first one again. Of an id that is used for several texts the best one
     /// counts, and the others are rejected.
     #[arg(long, value_name = "POLICY", default_value = "first", help_heading = "Which one stays")]
@@ -110,6 +110,11 @@ pub(crate) struct DedupFlags {
     /// stays go to a file, compressed to a third or half of their bytes. With --keep, --pairs and
     /// --clusters the texts of all documents do. A run that would pass its memory (--memory-max)
     /// has all documents in files: of short texts some 400 bytes each.
+    ///
+    /// An input that comes only once, such as standard input, is copied there as it is read, unless
+    /// --store is given and the first documents stay: so it can be read again. The copy takes at
+    /// most half of the free room. Where there is no more, or the folder lies in memory (tmpfs), a
+    /// run that has to read again stops.
     #[arg(long, alias = "spool", value_name = "DIR", help_heading = "Output")]
     // The results do not depend on it.
     #[serde(skip)]
