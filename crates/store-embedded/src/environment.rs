@@ -3,9 +3,10 @@
 //! LMDB maps its file into memory at a size chosen at the opening. The environment is closed and
 //! opened anew when a writer needs more, when another process has written more, or when a failed
 //! write of the root page has shut it. Meanwhile no transaction may be open in this process, which
-//! the gate ensures. It also keeps all of `unsafe` in one call.
+//! the gate ensures.
 
 mod databases;
+mod map;
 mod transactions;
 
 use std::fs::File;
@@ -16,18 +17,19 @@ use std::time::Duration;
 
 use heed::byteorder::BE;
 use heed::types::{Bytes, Str, U64};
-use heed::{CompactionOption, Database, Env, EnvOpenOptions, MdbError, RoTxn, env_closing_event};
+use heed::{CompactionOption, Database, Env, MdbError, RoTxn, env_closing_event};
 use index::{Error, ErrorKind, Result};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
 use super::errors::{Failure, explain, full};
-use super::limits::READERS_MAX;
 use super::pages::Pages;
 use super::place::{Before, Place};
 use super::turns::Turns;
 use super::{directory, pages};
+
+pub(super) use self::map::open_env;
 
 /// The key in `meta` of the metadata.
 pub(super) const METADATA_KEY: &str = "metadata";
@@ -355,36 +357,6 @@ fn open_once(
         image,
         generation,
     })
-}
-
-#[expect(
-    unsafe_code,
-    reason = "LMDB maps its file; a map is sound only while nobody else writes to the file"
-)]
-pub(super) fn open_env(directory: &Path, map_bytes: Option<usize>) -> Result<Env, heed::Error> {
-    let mut options = EnvOpenOptions::new();
-    options.max_readers(READERS_MAX).max_dbs(databases::N_MAX);
-    if let Some(bytes) = map_bytes {
-        options.map_size(bytes);
-    }
-    // SAFETY: the map is sound while the file changes only through LMDB and its lock file. The
-    // directory holds nothing but LMDB's files (`directory::prepare`), this program opens them only
-    // here, and no flag gives up locks or syncing. Other programs must not write to the file, which
-    // is the caller's part and stated in the README; heed refuses to open it twice in this process.
-    // No reference into the map outlives its transaction, and no transaction outlives the
-    // environment: heed checks both lifetimes.
-    //
-    // An access to a page of the map beyond the end of the file kills the process (SIGBUS). LMDB
-    // accesses none behind its last page. Before the map is made (`pages::extent`) and when a
-    // transaction begins, the file is checked to have all pages up to there, except free ones. At
-    // the same moments it is checked to be the file at the path, with the roots written by LMDB
-    // (`Place`).
-    //
-    // The rest breaks the caller's part: a program that truncates the file, or writes to it,
-    // between the check and the end of the transaction; and pages with changed bytes, from a broken
-    // disk too. LMDB trusts the content of a page, so changed bytes may kill the process. The
-    // checksums of the records keep them out of answers.
-    unsafe { options.open(directory) }
 }
 
 /// The error of a file made longer by other processes each time before this one has mapped it
