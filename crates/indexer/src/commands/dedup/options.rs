@@ -48,9 +48,9 @@ pub(crate) struct DedupFlags {
     /// half floats are not read. Of equals the first stays; a document without a time or number
     /// comes after all others. What the index of --store has under other ids stays in any case. All
     /// but `first` read the input twice, a pipe from a copy (--temp), and hold some 200 bytes for
-    /// each document, and its id twice, in memory; a job with a --journal goes on in the second reading,
-    /// after doing the first one again. Of an id that is used for several texts the best one
-    /// counts, and the others are rejected.
+    /// each document, and its id twice, in memory; a job with a --journal goes on in the second
+    /// reading, after doing the first one again. Of an id that is used for several texts the best
+    /// one counts, and the others are rejected.
     #[arg(long, value_name = "POLICY", default_value = "first", help_heading = "Which one stays")]
     pub(crate) keep: Keep,
     /// Drop a document too of which at least this share stands in one that stays, .5 to 1: a part
