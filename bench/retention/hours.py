@@ -82,7 +82,7 @@ def at(hour, *command):
 
 
 def ask(work, indexer, hours, per_hour):
-    """Asks for 4,000 documents of each hour, with ids of their own, at the end of the last one."""
+    """Asks for 5,000 documents of each hour, with ids of their own, at the end of the last one."""
     come_again = set()
     for hour in range(EXPIRED[0], hours):
         near = (earlier(number, per_hour) for number in range(hour * per_hour + 9, (hour + 1) * per_hour, 10))

@@ -189,6 +189,11 @@ fn standard_input_is_read_again() {
         assert_eq!(again.stderr.contains(SAID), flags.contains(&SMALL), "{}", again.stderr);
         assert!(whole.stdout == again.stdout, "{flags:?}");
     }
+    // A list that comes only once names the inputs of both attempts.
+    let args = ["dedup", "-q", "--threads", "1", "--files-from", "-", "--output", "-"];
+    let listed =
+        run_with_input("indexer", args.iter().chain(&limits), corpus.to_str().unwrap().as_bytes()).expect(0);
+    assert!(listed.stderr.contains(SAID) && listed.stdout == dedup(corpus.to_str().unwrap(), &[]).stdout);
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "nothing stays but the corpus");
 }
 

@@ -59,8 +59,12 @@ pub(super) fn find(options: &InputOptions) -> anyhow::Result<Listing> {
         }
     }
     if let Some(list) = &options.files_from {
-        let read =
-            if is_stdin(list) { io::read_to_string(io::stdin()) } else { std::fs::read_to_string(list) };
+        let read_list =
+            || if is_stdin(list) { io::read_to_string(io::stdin()) } else { std::fs::read_to_string(list) };
+        let read = match &options.copies {
+            Some(copies) => copies.list(list, read_list),
+            None => read_list(),
+        };
         let paths = read.with_context(|| format!("failed to read the list {}", list.display()))?;
         for path in paths.lines().filter(|path| !path.trim().is_empty()) {
             if is_remote(Path::new(path)) {

@@ -8,6 +8,7 @@ use std::vec;
 
 use super::archive::Archived;
 use super::columns::Columns;
+use super::copies::Copies;
 use super::csv::TableOptions;
 use super::error::Error;
 use super::files::{self, Source};
@@ -40,6 +41,7 @@ pub struct Inputs {
     tables: TableOptions,
     /// Use of whole rows, beside the fields found in them.
     pub whole_rows: WholeRows,
+    copies: Option<Copies>,
 }
 
 impl Inputs {
@@ -57,6 +59,7 @@ impl Inputs {
             window_log_max: options.records.zstd_window_log_max,
             tables: options.records.tables,
             whole_rows: WholeRows::default(),
+            copies: options.copies.clone(),
         })
     }
 
@@ -67,7 +70,15 @@ impl Inputs {
         let n_bytes_read = Arc::clone(&self.n_bytes_read);
         let (sources, whole_rows) = (sources.collect::<Result<_, _>>()?, self.whole_rows.clone());
         let (left_out, notes) = (self.left_out.clone(), self.notes.clone());
-        Ok(Self { sources, n_bytes_read, whole_rows, left_out, notes, ..*self })
+        let copies = self.copies.clone();
+        Ok(Self { sources, n_bytes_read, whole_rows, left_out, notes, copies, ..*self })
+    }
+
+    /// Returns false once a [copy](InputOptions::copies) of an input is given up, which
+    /// [`again`](Self::again) would need.
+    #[must_use]
+    pub fn are_copies_whole(&self) -> bool {
+        self.copies.as_ref().is_none_or(Copies::are_whole)
     }
 
     /// Returns the paths of the inputs, in reading order.

@@ -59,7 +59,7 @@ impl Reading {
             });
             return parquet.map(Opened::Records);
         }
-        let (name, is_stdin, is_once) = (source.origin(), source.is_stdin(), source.opened.is_some());
+        let (name, is_stdin, is_once) = (source.origin(), source.arrives(), source.opened.is_some());
         let meter = Meter::start();
         let raw = Counted::new(source.open()?, &self.n_bytes_read);
         let mut content = content::unpacked(meter.of(raw), format, self.window_log_max)?;

@@ -85,8 +85,8 @@ thread_local! {
     static MOST: std::cell::Cell<Level> = const { std::cell::Cell::new(Level::Avx512) };
 }
 
-/// Returns what `made` returns on a machine of any, AVX2's and AVX-512's instructions, as far as
-/// this one has them.
+/// Returns what `made` returns with the plain loops, with AVX2 and with AVX-512; on a machine
+/// without one of these with what it has.
 #[cfg(test)]
 pub(crate) fn at_each_level<T>(mut made: impl FnMut() -> T) -> Vec<T> {
     #[cfg(target_arch = "x86_64")]

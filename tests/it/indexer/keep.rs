@@ -336,7 +336,8 @@ fn what_cannot_be_is_refused() {
         (
             "-",
             &["--keep", "longest", "--temp", "/dev/shm"][..],
-            "standard input (-) can be read only once; write it to a file first",
+            "standard input (-) can be read only once, and there was no room on a disk for a copy; name a folder with \
+             room with --temp, or write it to a file first",
         ),
         (
             &news,

@@ -42,6 +42,18 @@ fn a_filter_hands_on_each_line() {
     assert!(filter.wait().unwrap().success());
 }
 
+/// An error ends the run although the writer holds the pipe open and sends nothing more.
+#[test]
+fn an_error_does_not_wait_for_the_writer() {
+    let (mut filter, mut input) = start(&["dedup", "-q", "-", "--output", "-"]);
+    for n in 0..1_100 {
+        input.write_all(format!("{{\"id\": {n}, \"content\": \"no text\"}}\n").as_bytes()).unwrap();
+    }
+    until(|| filter.try_wait().unwrap().is_some());
+    assert_eq!(filter.wait().unwrap().code(), Some(2));
+    drop(input);
+}
+
 /// Fingerprints come out, and documents into the index, while the writer waits.
 #[test]
 fn other_commands_do_not_wait_either() {

@@ -72,8 +72,9 @@ impl Source {
         content.complaint(self.format()?)
     }
 
-    pub(crate) fn is_stdin(&self) -> bool {
-        is_stdin(self.path())
+    /// Returns true for standard input of which nothing was read: lines may arrive one by one.
+    pub(crate) fn arrives(&self) -> bool {
+        is_stdin(self.path()) && self.copy.as_ref().is_none_or(Copy::is_fresh)
     }
 
     pub(crate) fn origin(&self) -> Origin {

@@ -42,8 +42,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     let journal = journal.transpose()?;
     // A journal knows the outputs as they were named.
     let (options, staged) = &mut options.staged()?;
-    // A run without a store may read its input again, and so does one that wants the best.
-    if journal.is_none() && (options.rank_by.is_some() || options.store.uri().is_none()) {
+    if options.rank_by.is_some() || may_spill(options) {
         options.job.input.copies = Some(Copies::in_folder(&temporary_folder(options)));
     }
     run_here(options, journal, staged)
@@ -69,7 +68,7 @@ fn run_here(
                 spilling.is_wanted = true;
                 program::give_memory_back();
             }
-            Some(_) if spilling.is_once || !are_copies_whole => {
+            Some(_) if spilling.is_once || (spilling.is_possible && !spilling.is_wanted) => {
                 return ended.context(
                     "the input can be read only once, and its copy had no room on a disk, so its documents cannot go to \
                      files; name a folder with room with --temp, or write the input to a file first",
@@ -89,6 +88,11 @@ struct Spilling {
     is_wanted: bool,
     /// True if only the input keeps them from there.
     is_once: bool,
+}
+
+/// Returns true if the documents of a run may go to files: nothing expires from its own index.
+fn may_spill(options: &DedupOptions) -> bool {
+    options.store.uri().is_none_or(|uri| uri == DEFAULT_STORE) && options.store.options.retain.is_none()
 }
 
 fn attempt(
@@ -136,7 +140,7 @@ fn attempt(
     let is_quiet = options.job.work.quiet || uri == DEFAULT_STORE;
     let folder = temporary_folder(options);
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
-    let can_spill = uri == DEFAULT_STORE && options.store.options.retain.is_none();
+    let can_spill = may_spill(options);
     spilling.is_once = can_spill && !job.can_read_twice();
     spilling.is_possible = can_spill && !spilling.is_once;
     spilling.is_wanted |= saved.is_spilled;

@@ -72,9 +72,9 @@ pub(crate) struct WorkOptions {
     ///
     /// `dedup` without --store holds what stays in memory. Before that passes the limit, it turns
     /// to files in the folder of --temp, reads the input twice, and keeps, drops and writes the
-    /// same. Of standard input and pipes it cannot: write those to a file first. Such a run, and
-    /// any other, stops in order before it takes more. Pages of files that the system holds in free
-    /// memory do not count.
+    /// same; standard input and pipes from a copy there. Where there is no room for a copy, and in
+    /// any other command, the run stops in order before it takes more. Pages of files that the
+    /// system holds in free memory do not count.
     #[arg(long, value_name = "SIZE", value_parser = bytes(), env = "PIGEONHOLE_MEMORY_MAX")]
     pub(crate) memory_max: Option<u64>,
     /// No progress on stderr, and for `fingerprint` no report

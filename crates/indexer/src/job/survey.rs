@@ -33,9 +33,13 @@ pub(crate) trait Survey {
     }
 }
 
-/// The name of an input in messages.
-fn shown(path: &Path) -> String {
-    if is_stdout(path) { "standard input (-)".into() } else { path.display().to_string() }
+/// The reason why an input cannot be read again, and what to do.
+fn only_once(path: &Path) -> String {
+    let shown = if is_stdout(path) { "standard input (-)".into() } else { path.display().to_string() };
+    format!(
+        "{shown} can be read only once, and there was no room on a disk for a copy; name a folder with room with --temp, \
+         or write it to a file first"
+    )
 }
 
 impl Job {
@@ -43,9 +47,8 @@ impl Job {
     pub(crate) fn ranked(mut self, by: RankBy) -> anyhow::Result<Self> {
         self.inputs.again().map_err(|path| {
             anyhow!(
-                "to know which documents are the best, the input must be read twice, and {} can be read only once; write \
-                 it to a file first",
-                shown(path)
+                "to know which documents are the best, the input must be read twice, and {}",
+                only_once(path)
             )
         })?;
         self.fields = self.fields.ranked(by);
@@ -62,7 +65,7 @@ impl Job {
     pub(crate) fn survey(&mut self, extractor: &Extractor, survey: &mut impl Survey) -> anyhow::Result<()> {
         // Decisions that follow from the survey may be logged before the run.
         self.journal.as_ref().map_or(Ok(()), Journal::begin)?;
-        let inputs = self.inputs.again().map_err(|path| anyhow!("failed to read {}", path.display()))?;
+        let inputs = self.inputs.again().map_err(|path| anyhow!("{}", only_once(path)))?;
         self.surveyed_from = Some(Instant::now());
         self.progress.start(Duration::ZERO);
         self.progress.begin_pass("pass 1 of 2: ");
@@ -91,14 +94,10 @@ impl Job {
             }
             self.progress.show(n_documents);
             survey.check(self.progress.share_read(), &self.progress.console())?;
+            if !self.inputs.are_copies_whole() {
+                self.inputs.again().map_err(|path| anyhow!("{}", only_once(path)))?;
+            }
             Ok(memory.check(self.journal.is_some())?)
-        })?;
-        self.inputs.again().map_err(|path| {
-            anyhow!(
-                "{} can be read only once, and its copy had no room on a disk; name a folder with room with --temp, or \
-                 write it to a file first",
-                shown(path)
-            )
         })?;
         survey.finish(&mut |step, share| self.progress.show_step(step, share))?;
         self.progress.begin_pass("pass 2 of 2: ");

@@ -50,6 +50,9 @@ impl Direct {
 
     /// Ends the output. One that is dropped before its end has broken off.
     pub(super) fn end(mut self) -> io::Result<()> {
+        if self.n_repeated < self.n_before {
+            return Err(is_other());
+        }
         self.handed.take().map_or(Ok(()), |mut handed| handed.to.flush())
     }
 }
@@ -69,9 +72,7 @@ impl Write for Direct {
         self.n_repeated += n_bytes as u64;
         let is_same = || self.repeated.clone().finalize() == handed.hasher.clone().finalize();
         if self.n_repeated == self.n_before && !is_same() {
-            return Err(io::Error::other(
-                "the run has begun again, and would now write something else there than before; has the input changed?",
-            ));
+            return Err(is_other());
         }
         Ok(n_bytes)
     }
@@ -87,6 +88,13 @@ impl Drop for Direct {
             broken_off().push((std::mem::take(&mut self.path), handed));
         }
     }
+}
+
+/// The error of a run that begins again and does not write what it has written.
+fn is_other() -> io::Error {
+    io::Error::other(
+        "the run has begun again, and would now write something else there than before; has the input changed?",
+    )
 }
 
 fn is_device(path: &Path) -> bool {
@@ -133,6 +141,10 @@ mod tests {
         // An output that has ended is another one.
         open().unwrap().write_all(b"!").unwrap();
         assert_eq!(*sink.0.lock().unwrap(), b"the first and the last!");
+        // Fewer bytes than were there are no end.
+        let mut fewer = open().unwrap();
+        fewer.write_all(b"").unwrap();
+        assert!(fewer.end().is_err());
         // Other bytes are never written after those that were there.
         assert!(open().unwrap().write_all(b"?!").is_err());
         assert_eq!(*sink.0.lock().unwrap(), b"the first and the last!");

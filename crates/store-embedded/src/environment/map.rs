@@ -1,4 +1,4 @@
-//! The opening of the map: the one call of `unsafe` in this crate.
+//! The opening of the map: the one block of `unsafe` in this crate.
 
 use std::path::Path;
 
