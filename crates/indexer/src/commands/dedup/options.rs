@@ -111,10 +111,10 @@ pub(crate) struct DedupFlags {
     /// --clusters the texts of all documents do. A run that would pass its memory (--memory-max)
     /// has all documents in files: of short texts some 400 bytes each.
     ///
-    /// An input that comes only once, such as standard input, is copied there as it is read, so that
-    /// it can be read again; not with --store, unless --keep has to read twice. The copy takes at
-    /// most half of the free room. Where there is less, or the folder lies in memory (tmpfs), a run
-    /// that has to read again stops.
+    /// An input that comes only once, such as standard input, is copied there as it is read, so
+    /// that it can be read again; not with --store, unless --keep has to read twice. The copy takes
+    /// at most half of the free room. Where there is less, or the folder lies in memory (tmpfs), a
+    /// run that has to read again stops.
     #[arg(long, alias = "spool", value_name = "DIR", help_heading = "Output")]
     // The results do not depend on it.
     #[serde(skip)]
