@@ -79,17 +79,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) struct Copy(Arc<Copied>);
 
 struct Copied {
-    /// What was read; `None` if no file could be made.
+    /// The bytes that were read; `None` if no file could be made.
     file: Option<File>,
     /// False once the copy is given up.
     is_whole: AtomicBool,
-    /// The bytes that were read.
+    /// The number of bytes that were read.
     len: AtomicU64,
     /// Held by a reader that waits for the input.
     rest: Mutex<Rest>,
 }
 
-/// What was not read yet.
+/// The input beyond the copy.
 struct Rest {
     input: Box<dyn Read + Send>,
     has_ended: bool,
@@ -176,8 +176,11 @@ impl Copied {
 fn is_in_memory(file: &File) -> bool {
     const TMPFS: i64 = 0x0102_1994;
     const RAMFS: i64 = 0x8584_58f6;
-    #[allow(clippy::allow_attributes, clippy::useless_conversion, reason = "narrower on some machines")]
-    rustix::fs::fstatfs(file).is_ok_and(|of| [TMPFS, RAMFS].contains(&i64::from(of.f_type)))
+    // The type is narrower on some machines.
+    fn wide(kind: impl Into<i64>) -> i64 {
+        kind.into()
+    }
+    rustix::fs::fstatfs(file).is_ok_and(|of| [TMPFS, RAMFS].contains(&wide(of.f_type)))
 }
 
 #[cfg(not(target_os = "linux"))]

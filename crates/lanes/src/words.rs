@@ -122,11 +122,12 @@ mod tests {
     use super::*;
     use crate::dispatch::at_each_level;
 
+    /// A zero byte is a gap too: lanes beyond the end of a text hold such.
     fn words() -> Words {
         Words::new(|byte| match byte {
             b'0'..=b'9' => ByteKind::Digit,
             b'a'..=b'z' | b'A'..=b'Z' => ByteKind::Letter,
-            b' ' | b'\n' | b',' | b'.' | b'_' | b'~' | b'@' | b'[' => ByteKind::Gap,
+            b'\0' | b' ' | b'\n' | b',' | b'.' | b'_' | b'~' | b'@' | b'[' => ByteKind::Gap,
             _ => ByteKind::Other,
         })
     }

@@ -70,8 +70,8 @@ fn run_here(
             }
             Some(_) if spilling.is_once || (spilling.is_possible && !spilling.is_wanted) => {
                 return ended.context(
-                    "the input can be read only once, and its copy had no room on a disk, so its documents cannot go to \
-                     files; name a folder with room with --temp, or write the input to a file first",
+                    "the input can be read only once, and its copy had no room on a disk, so its documents \
+                     cannot go to files; name a folder with room with --temp, or write the input to a file first",
                 );
             }
             _ => return ended,

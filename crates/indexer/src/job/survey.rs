@@ -37,8 +37,8 @@ pub(crate) trait Survey {
 fn only_once(path: &Path) -> String {
     let shown = if is_stdout(path) { "standard input (-)".into() } else { path.display().to_string() };
     format!(
-        "{shown} can be read only once, and there was no room on a disk for a copy; name a folder with room with --temp, \
-         or write it to a file first"
+        "{shown} can be read only once, and there was no room on a disk for a copy; name a folder with room \
+         with --temp, or write it to a file first"
     )
 }
 

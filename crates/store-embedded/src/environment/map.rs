@@ -10,7 +10,7 @@ use crate::limits::READERS_MAX;
 
 #[expect(
     unsafe_code,
-    reason = "LMDB maps its file; a map is sound only while nobody else writes to the file"
+    reason = "LMDB maps its file; a map is sound only while no other program writes to the file"
 )]
 pub(crate) fn open_env(directory: &Path, map_bytes: Option<usize>) -> Result<Env, heed::Error> {
     let mut options = EnvOpenOptions::new();
@@ -56,8 +56,11 @@ fn memory_bytes() -> Option<u64> {
     #[cfg(target_os = "linux")]
     {
         let of = rustix::system::sysinfo();
-        #[allow(clippy::allow_attributes, clippy::useless_conversion, reason = "narrower on some machines")]
-        u64::from(of.totalram).checked_mul(of.mem_unit.into())
+        // The type is narrower on some machines.
+        fn wide(n: impl Into<u64>) -> u64 {
+            n.into()
+        }
+        wide(of.totalram).checked_mul(of.mem_unit.into())
     }
     #[cfg(not(target_os = "linux"))]
     None
