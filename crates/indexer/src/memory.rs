@@ -18,6 +18,9 @@ const SHARE_THAT_TELLS: f64 = 0.25;
 /// Fixed memory takes less than one part in `PART_THAT_TELLS` of a limit.
 const PART_THAT_TELLS: u64 = 4;
 
+/// Divisor of a limit: memory is given back as long as more than one part is free each time.
+const PART_GIVEN_BACK: u64 = 64;
+
 /// Compares the memory of this process with its limits.
 pub(crate) struct Watch {
     limits: MemoryLimits,
@@ -42,14 +45,24 @@ impl Watch {
 
     /// Fails if so little memory is left that the run must stop.
     pub(crate) fn check(&self, has_journal: bool) -> Result<(), OutOfMemory> {
-        let used = self.limits.nearest().filter(|used| used.is_near_limit());
-        used.map_or(Ok(()), |used| Err(OutOfMemory { used, has_journal }))
+        self.room_for(0).map_err(|used| OutOfMemory { used, has_journal })
     }
 
     /// Fails if a step that takes `n_bytes` more, in leaps, would come near the limit.
     pub(crate) fn check_step(&self, n_bytes: u64) -> Result<(), OutOfMemory> {
-        let used = self.limits.nearest().filter(|used| used.with_more(n_bytes).is_near_limit());
-        used.map_or(Ok(()), |used| Err(OutOfMemory { used, has_journal: false }))
+        self.room_for(n_bytes).map_err(|used| OutOfMemory { used, has_journal: false })
+    }
+
+    /// Fails if `n_bytes` more come near the limit. Before it fails the system gets back what the
+    /// allocator keeps for later: how much that is differs from run to run.
+    fn room_for(&self, n_bytes: u64) -> Result<(), MemoryUse> {
+        let is_near = |used: &MemoryUse| used.with_more(n_bytes).is_near_limit();
+        let Some(before) = self.limits.nearest().filter(is_near) else { return Ok(()) };
+        program::give_memory_back();
+        let Some(used) = self.limits.nearest() else { return Ok(()) };
+        let n_given_back = before.n_bytes.saturating_sub(used.n_bytes);
+        let has_room = n_given_back > used.n_bytes_max / PART_GIVEN_BACK && !is_near(&used);
+        if has_room { Ok(()) } else { Err(used) }
     }
 
     /// Returns a warning, once, if the whole input will exceed the limit at the present rate of
