@@ -1,12 +1,14 @@
 //! The texts of documents, each in a record of its own, which searches read only where they count.
 //! Drawn in `schema/embedded.md`.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use heed::RoTxn;
 use index::{Error, ErrorKind, Result, Text};
-use zstd::bulk::Compressor;
+use zstd::bulk::{Compressor, Decompressor};
 
 use super::environment::Opened;
 use super::errors::explain;
@@ -74,11 +76,25 @@ pub(super) fn decode(number: u64, bytes: &[u8]) -> Result<Text> {
     }
     let len = zstd::zstd_safe::get_frame_content_size(packed).ok().flatten();
     let len = len.and_then(|len| usize::try_from(len).ok()).ok_or_else(|| damaged("it has no length"))?;
-    let bytes = zstd::bulk::decompress(packed, len)
-        .map_err(|error| damaged("it cannot be decompressed").caused_by(error))?;
+    let bytes = unpack(packed, len).map_err(|error| damaged("it cannot be decompressed").caused_by(error))?;
     let text =
         String::from_utf8(bytes).map_err(|error| damaged("it is not UTF-8").caused_by(error.utf8_error()))?;
     Ok(text.into())
+}
+
+/// Decompresses to `len` bytes. The state of Zstandard takes longer to make than a short text to
+/// unpack, so each thread keeps one.
+fn unpack(packed: &[u8], len: usize) -> io::Result<Vec<u8>> {
+    thread_local! {
+        static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+    }
+    DECOMPRESSOR.with_borrow_mut(|decompressor| {
+        let decompressor = match decompressor {
+            Some(decompressor) => decompressor,
+            none => none.insert(Decompressor::new()?),
+        };
+        decompressor.decompress(packed, len)
+    })
 }
 
 /// Reads the text of a document whose record names one, in the snapshot of `txn`.
