@@ -12,18 +12,20 @@ mod filter;
 mod header;
 mod imaged;
 mod view;
+mod walk;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use heed::RoTxn;
 use index::Family;
 
-pub(super) use self::block::{FINGERPRINTS, Place, encode, entry_bytes};
+pub(super) use self::block::{Block, FINGERPRINTS, Place, encode, entry_bytes};
 pub(super) use self::check::check;
 pub(super) use self::filter::Filters;
 pub(super) use self::header::{Header, Section, digest};
 pub(super) use self::imaged::Imaged;
 pub(super) use self::view::word_of;
+pub(super) use self::walk::Walk;
 
 use super::environment::Opened;
 use super::errors::Failure;

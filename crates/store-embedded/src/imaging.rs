@@ -1,5 +1,6 @@
 //! Writes an image beside other readers and writers: reads the records in steps, sorts outside of
 //! any transaction, and writes blocks in short transactions. A last one puts the header in place.
+//! Where an image is in use, its entries are merged with those of later records.
 //!
 //! Each image is of a generation of its own. A writer that finds a later generation begun leaves
 //! off, so of two at once one ends. Leftovers of a killed writer are of no header's generation, and
@@ -7,6 +8,7 @@
 
 mod cutter;
 mod drop;
+mod earlier;
 mod pipe;
 
 use std::cell::Cell;
@@ -22,6 +24,7 @@ use runs::WordSorter;
 use self::cutter::{Cutter, Ready};
 pub(super) use self::drop::drop_all;
 use self::drop::drop_others;
+use self::earlier::{Earlier, Ending, Entries, Merged};
 use self::pipe::pipe;
 use super::environment::Opened;
 use super::errors::{Failure, io_error};
@@ -45,35 +48,54 @@ const UP_TO_MAX: u64 = u32::MAX as u64;
 /// Writes an image where the part of the documents without one is large, and returns true if it
 /// did. Hands the share of the work done to `progress` after each step.
 pub(super) fn write(shared: &Shared, progress: &mut dyn FnMut(f64)) -> Result<bool> {
-    if !shared.read(|opened, txn, _| is_worth(shared, opened, txn))? {
-        return Ok(false);
+    loop {
+        let Some(Plan { mut earlier }) = shared.read(|opened, txn, _| Plan::find(shared, opened, txn))?
+        else {
+            return Ok(false);
+        };
+        shared.environment.with(Opened::make_image)?;
+        let claim = Claim::take(shared)?;
+        drop_others(shared, claim.generation)?;
+        let is_written = claim.make(earlier.as_mut(), progress)?;
+        if let Some(damaged) = earlier.filter(|earlier| earlier.ending() == Some(Ending::Damaged)) {
+            shared.terms.refuse(damaged.generation(), "it is damaged");
+            continue;
+        }
+        if is_written {
+            drop_others(shared, claim.generation)?;
+        }
+        return Ok(is_written);
     }
-    shared.environment.with(Opened::make_image)?;
-    let claim = Claim::take(shared)?;
-    drop_others(shared, claim.generation)?;
-    let mut cutter = Cutter::new(claim.generation, shared.limits.block_bytes);
-    let Some(sorter) = claim.collect(&mut cutter, progress)? else { return Ok(false) };
-    let Some(sections) = claim.file(sorter, cutter, progress)? else { return Ok(false) };
-    if !claim.end(sections)? {
-        return Ok(false);
-    }
-    drop_others(shared, claim.generation)?;
-    Ok(true)
 }
 
-/// Compares the documents that an opening would have to file with all, and what is in the image and
-/// gone with what is there.
-fn is_worth(shared: &Shared, opened: &Opened, txn: &RoTxn<'_>) -> Result<bool, Failure> {
-    let header = image::find(opened, txn, &shared.terms)?;
-    let (up_to, n_in_image) = header.map_or((0, 0), |header| (header.up_to, header.n_documents));
-    let n_documents = opened.log.len(txn)?;
-    let mut n_later: u64 = 0;
-    for entry in opened.log.remap_data_type::<DecodeIgnore>().range(txn, &(up_to + 1..=UP_TO_MAX))? {
-        entry?;
-        n_later += 1;
+/// An image that is worth its work.
+struct Plan<'a> {
+    /// The image in use, whose entries it takes over.
+    earlier: Option<Earlier<'a>>,
+}
+
+impl<'a> Plan<'a> {
+    /// Compares the documents that an opening would have to file with all, and what is in the image
+    /// and gone with what is there. `None` where the image in use is good enough.
+    fn find(shared: &'a Shared, opened: &Opened, txn: &RoTxn<'_>) -> Result<Option<Self>, Failure> {
+        let header = image::find(opened, txn, &shared.terms)?;
+        let (up_to, n_in_image) = header.as_ref().map_or((0, 0), |header| (header.up_to, header.n_documents));
+        let n_documents = opened.log.len(txn)?;
+        let mut n_later: u64 = 0;
+        for entry in opened.log.remap_data_type::<DecodeIgnore>().range(txn, &(up_to + 1..=UP_TO_MAX))? {
+            entry?;
+            n_later += 1;
+        }
+        let n_gone = n_in_image.saturating_sub(n_documents.saturating_sub(n_later));
+        if n_later + n_gone <= shared.limits.image_min.max(n_documents / 8) {
+            return Ok(None);
+        }
+        let earlier = match header {
+            Some(header) => Earlier::new(shared, (opened, txn), header, n_gone)?,
+            None => None,
+        };
+        Ok(Some(Self { earlier }))
     }
-    let n_gone = n_in_image.saturating_sub(n_documents.saturating_sub(n_later));
-    Ok(n_later + n_gone > shared.limits.image_min.max(n_documents / 8))
 }
 
 /// A generation begun by this process.
@@ -101,14 +123,36 @@ impl<'a> Claim<'a> {
         Ok(Self { shared, generation, up_to, n_documents: Cell::new(0) })
     }
 
-    /// Puts the fingerprints of all documents into blocks, and their keys into a sorter. `None`
-    /// where another writer has begun, or where a document has facets for which an image has no
-    /// place.
-    fn collect(&self, cutter: &mut Cutter, progress: &mut dyn FnMut(f64)) -> Result<Option<WordSorter>> {
+    /// Makes the image. Returns false if another writer has begun, if a document has facets for
+    /// which an image has no place, or if the entries of `earlier` end before their time.
+    fn make(&self, mut earlier: Option<&mut Earlier<'_>>, progress: &mut dyn FnMut(f64)) -> Result<bool> {
+        let mut cutter = Cutter::new(self.generation, self.shared.limits.block_bytes);
+        let Some(sorter) = self.collect(earlier.as_deref_mut(), &mut cutter, progress)? else {
+            return Ok(false);
+        };
+        let Some(sections) = self.file(sorter, earlier, cutter, progress)? else { return Ok(false) };
+        self.end(sections)
+    }
+
+    /// Puts the fingerprints of all documents into blocks, and the keys of those that are not in
+    /// `earlier` into a sorter.
+    fn collect(
+        &self,
+        mut earlier: Option<&mut Earlier<'_>>,
+        cutter: &mut Cutter,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<Option<WordSorter>> {
         let mut sorter = WordSorter::new(self.shared.environment.directory(), N_FLAGS);
-        let (shared, up_to, mut n_documents) = (self.shared, self.up_to, 0);
+        let (shared, up_to) = (self.shared, self.up_to);
+        let mut n_documents = earlier.as_ref().map_or(0, |earlier| earlier.n_documents());
         let collected = pipe(
-            |steps| read_steps(shared, up_to, steps),
+            |steps| match &mut earlier {
+                Some(earlier) => match read_earlier(earlier, steps)? {
+                    true => read_steps(shared, earlier.up_to() + 1, up_to, steps),
+                    false => Ok(None),
+                },
+                None => read_steps(shared, 0, up_to, steps),
+            },
             |Step { n, last, fingerprints, keys }| {
                 for (word, bits) in fingerprints {
                     cutter.push(FINGERPRINTS, word, Some(bits));
@@ -125,19 +169,21 @@ impl<'a> Claim<'a> {
         Ok(collected.map(|()| sorter))
     }
 
-    /// Writes the keys into blocks, in their order. `None` where another writer has begun.
+    /// Writes the keys into blocks, in their order.
     fn file(
         &self,
         sorter: WordSorter,
+        mut earlier: Option<&mut Earlier<'_>>,
         mut cutter: Cutter,
         progress: &mut dyn FnMut(f64),
     ) -> Result<Option<Vec<Section>>> {
-        let (blocks_at_once, n_words) = (self.shared.limits.blocks_at_once, sorter.len());
+        let blocks_at_once = self.shared.limits.blocks_at_once;
+        let n_keys = sorter.len() + earlier.as_ref().map_or(0, |earlier| earlier.n_keys());
         pipe(
             |to: &SyncSender<(Vec<Ready>, u64)>| {
-                let (mut words, mut n_taken) = (sorter.finish(SORT_BYTES), 0);
-                while let Some(word) = words.next_word().map_err(|error| unsorted(&error))? {
-                    let flag = u8::try_from(words.part()).map_err(|_| Error::invalid("a flag above 255"))?;
+                let mut keys = Merged::new(sorter.finish(SORT_BYTES), earlier.as_deref_mut());
+                let mut n_taken = 0;
+                while let Some((flag, word)) = keys.next_key()? {
                     cutter.push(flag, word, None);
                     n_taken += 1;
                     if cutter.ready.len() >= blocks_at_once
@@ -146,11 +192,14 @@ impl<'a> Claim<'a> {
                         return Ok(None);
                     }
                 }
+                if earlier.is_some_and(|earlier| earlier.ending() != Some(Ending::Whole)) {
+                    return Ok(None);
+                }
                 let sections = cutter.finish();
                 Ok(to.send((cutter.ready, n_taken)).is_ok().then_some(sections))
             },
             |(mut ready, n_taken)| {
-                progress(READING + (1.0 - READING) * n_taken as f64 / n_words.max(1) as f64);
+                progress(READING + (1.0 - READING) * n_taken as f64 / n_keys.max(1) as f64);
                 self.put(&mut ready)
             },
         )
@@ -229,10 +278,22 @@ struct Step {
     keys: Vec<(u8, u64)>,
 }
 
-/// Reads the documents up to a change, and hands them on in steps. `None` where nothing takes them
+/// Hands on the fingerprints of an earlier image. Returns false if nothing takes them any more, or
+/// if they end before their time.
+fn read_earlier(earlier: &mut Earlier<'_>, to: &SyncSender<Step>) -> Result<bool> {
+    while let Some(Entries { words, bits, .. }) = earlier.next_fingerprints()? {
+        let last = words.last().map_or(0, |word| word >> 8);
+        let fingerprints = words.into_iter().zip(bits).collect();
+        if to.send(Step { n: 0, last, fingerprints, keys: Vec::new() }).is_err() {
+            return Ok(false);
+        }
+    }
+    Ok(earlier.ending().is_none_or(|ending| ending == Ending::Whole))
+}
+
+/// Reads the documents of some changes, and hands them on in steps. `None` where nothing takes them
 /// any more, or where a document has facets for which an image has no place.
-fn read_steps(shared: &Shared, up_to: u64, to: &SyncSender<Step>) -> Result<Option<()>> {
-    let mut first = 0;
+fn read_steps(shared: &Shared, mut first: u64, up_to: u64, to: &SyncSender<Step>) -> Result<Option<()>> {
     loop {
         let read = shared.read(|opened, txn, Metadata { kind, .. }| {
             let mut step = Step { n: 0, last: 0, fingerprints: Vec::new(), keys: Vec::new() };

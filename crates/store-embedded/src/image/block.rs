@@ -103,6 +103,11 @@ impl<'a> Block<'a> {
         })
     }
 
+    /// The bytes of all entries.
+    pub(crate) fn body_bytes(&self) -> usize {
+        self.body.len()
+    }
+
     /// All words, in their order.
     pub(crate) fn words(&self) -> impl Iterator<Item = u64> + use<'a> {
         let entries = self.body.chunks_exact(entry_bytes(self.place.section));

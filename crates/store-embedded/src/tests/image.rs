@@ -3,6 +3,7 @@
 mod damage;
 mod histories;
 pub(super) mod killed;
+mod merged;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,0 +1,110 @@
+//! An image that takes over the entries of the one before, and one made from the records alone.
+
+use crate::image::{Header, Section};
+use crate::imaging;
+
+use super::super::*;
+use super::damage::blocks;
+use super::{examine, forget, meddle};
+
+/// The blocks without what tells their generation, and the amounts in the header.
+type Content = (Vec<(Vec<u8>, Vec<u8>)>, u64, u64, Vec<Section>);
+
+const GENERATION_BYTES: usize = 4;
+const CHECKSUM_BYTES: usize = 4;
+
+fn content(store: &EmbeddedStore) -> Content {
+    let Header { up_to, n_documents, sections, .. } =
+        snapshot(store, |opened, txn| Ok(Header::find(opened, txn).ok().unwrap().unwrap().unwrap()));
+    let blocks = blocks(store).into_iter().map(|(key, mut value)| {
+        value.truncate(value.len() - CHECKSUM_BYTES);
+        (key[GENERATION_BYTES..].to_vec(), value)
+    });
+    (blocks.collect(), up_to, n_documents, sections)
+}
+
+/// The content of an image made from the records alone.
+fn made_anew(store: &EmbeddedStore) -> Content {
+    imaging::drop_all(&store.shared).unwrap();
+    assert!(store.write_image(&mut |_| {}).unwrap());
+    content(store)
+}
+
+#[test]
+fn both_are_the_same_to_the_byte() {
+    let directory = directory();
+    let store = open(directory.path());
+    for round in 0..6 {
+        let first = 50 * round;
+        // The first of each round, some of earlier ones, and all of two rounds in one go.
+        store.insert(&documents(first..first + 50)).unwrap();
+        let gone = match round {
+            0 | 3 => vec![],
+            4 => documents(0..100),
+            _ => documents([first, first + 49, first - 25, first - 40]),
+        };
+        let ids: Vec<DocumentId> = gone.into_iter().map(|document| document.id).collect();
+        store.remove(&ids).unwrap();
+        assert!(store.write_image(&mut |_| {}).unwrap(), "round {round}");
+        let merged = content(&store);
+        assert_eq!(examine(&store, false), [], "round {round}");
+        assert_eq!(merged, made_anew(&store), "round {round}");
+    }
+}
+
+/// Of an image whose documents are all gone nothing is taken over.
+#[test]
+fn all_are_gone() {
+    let directory = directory();
+    let store = open(directory.path());
+    store.insert(&documents(0..50)).unwrap();
+    assert!(store.write_image(&mut |_| {}).unwrap());
+    store.remove(&documents(0..50).into_iter().map(|document| document.id).collect::<Vec<_>>()).unwrap();
+    assert!(store.write_image(&mut |_| {}).unwrap());
+    assert_eq!((content(&store).2, blocks(&store)), (0, vec![]));
+    store.insert(&documents(20..90)).unwrap();
+    assert!(store.write_image(&mut |_| {}).unwrap());
+    assert_eq!(content(&store), made_anew(&store));
+}
+
+/// A store with an image, and as many documents after it.
+fn imaged(path: &Path) -> EmbeddedStore {
+    let store = open(path);
+    store.insert(&documents(0..20)).unwrap();
+    assert!(store.write_image(&mut |_| {}).unwrap());
+    store.insert(&documents(20..40)).unwrap();
+    store.remove(&[document(7).id]).unwrap();
+    store
+}
+
+/// The next image is made from the records where a block is damaged or missing.
+#[test]
+fn a_damaged_image_is_not_taken_over() {
+    let directory = directory();
+    let intact = blocks(&imaged(&directory.path().join("intact")));
+    assert!(intact.len() > 30, "{}", intact.len());
+    let mut expected = None;
+    for (n, (key, value)) in intact.iter().enumerate() {
+        for how in 0..3 {
+            let store = imaged(&directory.path().join(format!("{n}-{how}")));
+            meddle(&store, |opened, txn| {
+                let blocks = opened.image().unwrap();
+                let mut changed = value.clone();
+                match how {
+                    0 => changed[n * 5 % value.len()] ^= 1 << (n % 8),
+                    1 => return blocks.delete(txn, key).map(drop),
+                    _ => changed.truncate(n % value.len()),
+                }
+                blocks.put(txn, key, &changed)
+            });
+            assert!(store.write_image(&mut |_| {}).unwrap(), "block {n}, {how}");
+            assert_eq!(store.shared.terms.refused(), 1);
+            assert_eq!(examine(&store, false), []);
+            let found = content(&store);
+            assert_eq!(&found, expected.get_or_insert_with(|| made_anew(&store)), "block {n}, {how}");
+            forget(&store);
+            assert_found(&store, &documents((0..40).filter(|&n| n != 7)));
+            assert_not_found(&store, &documents([7]));
+        }
+    }
+}
