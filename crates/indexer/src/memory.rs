@@ -18,7 +18,8 @@ const SHARE_THAT_TELLS: f64 = 0.25;
 /// Fixed memory takes less than one part in `PART_THAT_TELLS` of a limit.
 const PART_THAT_TELLS: u64 = 4;
 
-/// Divisor of a limit: memory is given back as long as more than one part is free each time.
+/// Divisor of a limit: a run near it goes on only where more than one part was given back, so that
+/// it does not give back a little at each look.
 const PART_GIVEN_BACK: u64 = 64;
 
 /// Compares the memory of this process with its limits.

@@ -109,12 +109,15 @@ impl Ord for Keys {
     }
 }
 
-/// Hashes the fingerprint and the first bucket: facets that agree in them hardly differ in another
-/// bucket, and all buckets would take longer to hash than a look-up.
+/// Hashes two words: the buckets are folded into one, since a hasher takes longer over all of them
+/// than a look-up should.
 impl Hash for Facet {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.fingerprint.hash(state);
-        self.keys().first().hash(state);
+        let fold = |folded: u64, key: &BucketKey| {
+            folded.rotate_left(7) ^ (u64::from(key.flag) << 32 | u64::from(key.segment))
+        };
+        self.keys().iter().fold(0, fold).hash(state);
     }
 }
 

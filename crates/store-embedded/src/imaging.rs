@@ -48,17 +48,26 @@ const UP_TO_MAX: u64 = u32::MAX as u64;
 /// Writes an image where the part of the documents without one is large, and returns true if it
 /// did. Hands the share of the work done to `progress` after each step.
 pub(super) fn write(shared: &Shared, progress: &mut dyn FnMut(f64)) -> Result<bool> {
+    let mut damaged = None;
     loop {
-        let Some(Plan { mut earlier }) = shared.read(|opened, txn, _| Plan::find(shared, opened, txn))?
+        shared.environment.with(Opened::look_for_image)?;
+        let Some(Plan { in_use, n_gone }) = shared.read(|opened, txn, _| Plan::find(shared, opened, txn))?
         else {
             return Ok(false);
         };
         shared.environment.with(Opened::make_image)?;
         let claim = Claim::take(shared)?;
         drop_others(shared, claim.generation)?;
+        let mut earlier = match in_use.filter(|in_use| Some(in_use.generation) != damaged) {
+            Some(in_use) => Earlier::new(shared, in_use, n_gone)?,
+            None => None,
+        };
         let is_written = claim.make(earlier.as_mut(), progress)?;
-        if let Some(damaged) = earlier.filter(|earlier| earlier.ending() == Some(Ending::Damaged)) {
-            shared.terms.refuse(damaged.generation(), "it is damaged");
+        if let Some(found) = earlier.filter(|earlier| earlier.ending() == Some(Ending::Damaged)) {
+            tracing::warn!(
+                "the image of the search tables is damaged; the next one is made from all records, which takes longer"
+            );
+            damaged = Some(found.generation());
             continue;
         }
         if is_written {
@@ -69,32 +78,28 @@ pub(super) fn write(shared: &Shared, progress: &mut dyn FnMut(f64)) -> Result<bo
 }
 
 /// An image that is worth its work.
-struct Plan<'a> {
-    /// The image in use, whose entries it takes over.
-    earlier: Option<Earlier<'a>>,
+struct Plan {
+    /// The header of the image in use.
+    in_use: Option<Header>,
+    /// The documents of that image without a record.
+    n_gone: u64,
 }
 
-impl<'a> Plan<'a> {
+impl Plan {
     /// Compares the documents that an opening would have to file with all, and what is in the image
     /// and gone with what is there. `None` where the image in use is good enough.
-    fn find(shared: &'a Shared, opened: &Opened, txn: &RoTxn<'_>) -> Result<Option<Self>, Failure> {
-        let header = image::find(opened, txn, &shared.terms)?;
-        let (up_to, n_in_image) = header.as_ref().map_or((0, 0), |header| (header.up_to, header.n_documents));
+    fn find(shared: &Shared, opened: &Opened, txn: &RoTxn<'_>) -> Result<Option<Self>, Failure> {
+        let in_use = image::find(opened, txn, &shared.terms)?;
+        let (up_to, n_in_image) = in_use.as_ref().map_or((0, 0), |header| (header.up_to, header.n_documents));
         let n_documents = opened.log.len(txn)?;
-        let mut n_later: u64 = 0;
-        for entry in opened.log.remap_data_type::<DecodeIgnore>().range(txn, &(up_to + 1..=UP_TO_MAX))? {
-            entry?;
-            n_later += 1;
+        let (mut n_later, mut n_above) = (0_u64, 0_u64);
+        for entry in opened.log.remap_data_type::<DecodeIgnore>().range(txn, &(up_to + 1..))? {
+            let (number, ()) = entry?;
+            *if number <= UP_TO_MAX { &mut n_later } else { &mut n_above } += 1;
         }
-        let n_gone = n_in_image.saturating_sub(n_documents.saturating_sub(n_later));
-        if n_later + n_gone <= shared.limits.image_min.max(n_documents / 8) {
-            return Ok(None);
-        }
-        let earlier = match header {
-            Some(header) => Earlier::new(shared, (opened, txn), header, n_gone)?,
-            None => None,
-        };
-        Ok(Some(Self { earlier }))
+        let n_gone = n_in_image.saturating_sub(n_documents.saturating_sub(n_later + n_above));
+        let is_worth = n_later + n_gone > shared.limits.image_min.max(n_documents / 8);
+        Ok(is_worth.then_some(Self { in_use, n_gone }))
     }
 }
 
@@ -135,7 +140,7 @@ impl<'a> Claim<'a> {
     }
 
     /// Puts the fingerprints of all documents into blocks, and the keys of those that are not in
-    /// `earlier` into a sorter.
+    /// `earlier` into a sorter. `None` where [`make`](Self::make) returns false.
     fn collect(
         &self,
         mut earlier: Option<&mut Earlier<'_>>,
@@ -169,7 +174,8 @@ impl<'a> Claim<'a> {
         Ok(collected.map(|()| sorter))
     }
 
-    /// Writes the keys into blocks, in their order.
+    /// Writes the keys into blocks, in their order. `None` where [`make`](Self::make) returns
+    /// false.
     fn file(
         &self,
         sorter: WordSorter,

@@ -44,7 +44,7 @@ pub(super) struct Limits {
     pub(super) image_min: u64,
     /// The most bytes of entries in a block of an image.
     pub(super) block_bytes: usize,
-    /// The most blocks read, written or dropped in one transaction.
+    /// The most blocks that an image takes over, writes or drops in one transaction.
     pub(super) blocks_at_once: usize,
     /// The fewest documents of a batch for which a thread searches ahead.
     pub(super) ahead_min: usize,

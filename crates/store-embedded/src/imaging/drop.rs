@@ -7,8 +7,11 @@ use index::Result;
 
 use crate::environment::Opened;
 use crate::errors::Failure;
-use crate::image::{HEADER_KEY, Header, Place};
+use crate::image::{GENERATION_KEY, HEADER_KEY, Header, Place};
+use crate::record;
 use crate::shared::Shared;
+
+use super::last_generation;
 
 /// Drops all blocks below a generation but those of the image in use, some in each transaction.
 pub(crate) fn drop_others(shared: &Shared, generation: u32) -> Result<()> {
@@ -43,12 +46,17 @@ fn drop_some(shared: &Shared, opened: &Opened, generation: u32) -> Result<bool, 
     Ok(n_left > 0)
 }
 
-/// Drops the image: its header, then its blocks.
+/// Drops the image: its header, then its blocks. An image that is being written is left off: its
+/// first blocks may go too.
 pub(crate) fn drop_all(shared: &Shared) -> Result<()> {
     shared.environment.with(|opened| {
         let mut txn = opened.write_txn()?;
         shared.metadata(opened, &txn)?;
         opened.meta.delete(&mut txn, HEADER_KEY)?;
+        if opened.image().is_some() {
+            let next = last_generation(opened, &txn)? + 1;
+            opened.meta.put(&mut txn, GENERATION_KEY, &record::encode_number(next))?;
+        }
         txn.commit()
     })?;
     drop_others(shared, u32::MAX)

@@ -3,14 +3,18 @@
 
 use std::collections::VecDeque;
 
-use heed::RoTxn;
 use heed::types::DecodeIgnore;
 use index::Result;
 
-use crate::environment::Opened;
 use crate::errors::Failure;
 use crate::image::{Block, FINGERPRINTS, Header, Place, Walk};
 use crate::shared::Shared;
+
+/// The blocks read in one snapshot: a megabyte.
+const STEP_BLOCKS: usize = 1 << 10;
+
+/// The numbers read in one snapshot.
+const STEP_NUMBERS: usize = 1 << 16;
 
 /// The most bytes for the numbers of live documents, at one bit each.
 const LIVE_BYTES_MAX: u64 = 64 << 20;
@@ -45,15 +49,10 @@ pub(super) enum Ending {
 }
 
 impl<'a> Earlier<'a> {
-    /// An image of whose documents `n_gone` have no record any more. `None` where to make a new
-    /// one from the records is less work.
-    pub(super) fn new(
-        shared: &'a Shared,
-        (opened, txn): (&Opened, &RoTxn<'_>),
-        header: Header,
-        n_gone: u64,
-    ) -> Result<Option<Self>, Failure> {
-        let live = if n_gone == 0 { None } else { Live::read(opened, txn, header.up_to)? };
+    /// The image in use, of whose documents `n_gone` have no record any more. `None` where their
+    /// numbers lie too far apart to tell which.
+    pub(super) fn new(shared: &'a Shared, header: Header, n_gone: u64) -> Result<Option<Self>> {
+        let live = if n_gone == 0 { None } else { Live::read(shared, header.up_to)? };
         if n_gone > 0 && live.is_none() {
             return Ok(None);
         }
@@ -82,7 +81,7 @@ impl<'a> Earlier<'a> {
         self.header.generation
     }
 
-    /// `None` while there are entries left.
+    /// `None` while there may be entries left.
     pub(super) fn ending(&self) -> Option<Ending> {
         self.ending.filter(|_| self.waiting.is_empty())
     }
@@ -105,7 +104,7 @@ impl<'a> Earlier<'a> {
         while self.waiting.is_empty() && self.ending.is_none() {
             let (walk, entries, ending) = self.shared.read(|opened, txn, _| {
                 let (mut walk, mut entries) = (self.walk.clone(), VecDeque::new());
-                let n_blocks_max = self.shared.limits.blocks_at_once;
+                let n_blocks_max = self.shared.limits.blocks_at_once.min(STEP_BLOCKS);
                 let step = walk.step(opened, txn, n_blocks_max, |block| self.add(block, &mut entries))?;
                 let ending = match step {
                     Ok(true) => None,
@@ -157,20 +156,30 @@ struct Live {
 }
 
 impl Live {
-    /// `None` where the numbers up to a change lie too far apart.
-    fn read(opened: &Opened, txn: &RoTxn<'_>, up_to: u64) -> Result<Option<Self>, Failure> {
-        let numbers = opened.log.remap_data_type::<DecodeIgnore>();
-        let first = numbers.first(txn)?.map_or(up_to, |(number, ())| number.min(up_to)) / 64 * 64;
+    /// Reads the numbers up to a change in steps, a snapshot each. A document removed meanwhile may
+    /// be among them. `None` where they lie too far apart.
+    fn read(shared: &Shared, up_to: u64) -> Result<Option<Self>> {
+        let first = shared.read(|opened, txn, _| {
+            let first = opened.log.remap_data_type::<DecodeIgnore>().first(txn)?;
+            Ok(first.map_or(up_to, |(number, ())| number.min(up_to)) / 64 * 64)
+        })?;
         let n_words = (up_to - first) / 64 + 1;
         if n_words * size_of::<u64>() as u64 > LIVE_BYTES_MAX {
             return Ok(None);
         }
         let mut live = Self { first, bits: vec![0; n_words as usize], n: 0 };
-        for entry in numbers.range(txn, &(first..=up_to))? {
-            let (number, ()) = entry?;
-            let at = number - first;
-            live.bits[(at / 64) as usize] |= 1 << (at % 64);
-            live.n += 1;
+        let mut next = Some(first);
+        while let Some(from) = next {
+            let numbers = shared.read(|opened, txn, _| {
+                let numbers = opened.log.remap_data_type::<DecodeIgnore>().range(txn, &(from..=up_to))?;
+                numbers.take(STEP_NUMBERS).map(|entry| Ok(entry?.0)).collect::<Result<Vec<u64>, Failure>>()
+            })?;
+            for number in &numbers {
+                let at = number - first;
+                live.bits[(at / 64) as usize] |= 1 << (at % 64);
+            }
+            live.n += numbers.len() as u64;
+            next = numbers.last().map(|number| number + 1);
         }
         Ok(Some(live))
     }
@@ -202,7 +211,7 @@ impl<'m, 'a> Merged<'m, 'a> {
             && let Some(earlier) = &mut self.earlier
         {
             self.next = 0;
-            self.at_hand.words.clear();
+            self.at_hand.words = Vec::new();
             match earlier.next_keys()? {
                 Some(entries) => self.at_hand = entries,
                 None => self.earlier = None,
