@@ -15,7 +15,7 @@ pub(crate) struct Walk {
     generation: u32,
     /// The key of the last block, empty before the first.
     last: Vec<u8>,
-    /// What was found so far.
+    /// The sections found so far, with their amounts.
     sections: Vec<Section>,
     /// The first word of the next block; `None` where that begins a section.
     next: Option<u64>,

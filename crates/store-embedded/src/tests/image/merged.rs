@@ -52,7 +52,7 @@ fn both_are_the_same_to_the_byte() {
     }
 }
 
-/// Of an image whose documents are all gone nothing is taken over.
+/// An image whose documents are all gone leaves no entry to the next one.
 #[test]
 fn all_are_gone() {
     let directory = directory();
@@ -104,6 +104,35 @@ fn a_damaged_image_is_not_taken_over() {
             forget(&store);
             assert_found(&store, &documents((0..40).filter(|&n| n != 7)));
             assert_not_found(&store, &documents([7]));
+        }
+    }
+}
+
+/// A writer of an image leaves off where another image takes the place of the one that it reads, and
+/// where all images are dropped.
+#[test]
+fn images_change_under_a_writer() {
+    let directory = directory();
+    for how in ["another image", "dropped early", "dropped late"] {
+        let store = imaged(&directory.path().join(how));
+        let from = if how == "dropped late" { 0.6 } else { 0.0 };
+        let mut is_done = false;
+        let is_written = store.write_image(&mut |share| {
+            if share >= from && !std::mem::replace(&mut is_done, true) {
+                match how {
+                    "another image" => assert!(store.write_image(&mut |_| {}).unwrap()),
+                    _ => imaging::drop_all(&store.shared).unwrap(),
+                }
+            }
+        });
+        assert!(is_done && !is_written.unwrap(), "{how}");
+        assert_eq!(examine(&store, false), [], "{how}");
+        forget(&store);
+        assert_found(&store, &documents((0..40).filter(|&n| n != 7)));
+        if how == "another image" {
+            assert_eq!(content(&store), made_anew(&store));
+        } else {
+            assert!(store.status().unwrap().image.is_none(), "{how}");
         }
     }
 }
