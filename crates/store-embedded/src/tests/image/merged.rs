@@ -117,8 +117,8 @@ fn a_damaged_image_is_not_taken_over() {
     }
 }
 
-/// A writer of an image leaves off where another image takes the place of the one that it reads, and
-/// where all images are dropped.
+/// A writer of an image leaves off where another image takes the place of the one that it reads,
+/// and where all images are dropped.
 #[test]
 fn images_change_under_a_writer() {
     let directory = directory();
