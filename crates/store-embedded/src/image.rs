@@ -2,9 +2,12 @@
 //! environment. A search reads the few blocks that it needs, so an opening builds tables of the
 //! later changes alone. Drawn in `schema/embedded.md`.
 //!
+//! An image has layers, each of the changes after the one below. So a new layer costs what is new,
+//! and from time to time takes over the layers below it.
+//!
 //! The records are the truth. A document counts only while its record is there, so removals leave
-//! the image alone, and change numbers are never used again. An image that is damaged, or of
-//! another index, is not used: then the tables are built from all records.
+//! the image alone, and change numbers are never used again. A layer that is damaged, or of another
+//! index, is not used, nor are those above it: the tables are built from the records then.
 
 mod block;
 mod check;
@@ -14,7 +17,7 @@ mod imaged;
 mod view;
 mod walk;
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use heed::RoTxn;
 use index::Family;
@@ -22,16 +25,18 @@ use index::Family;
 pub(super) use self::block::{Block, FINGERPRINTS, Place, encode, entry_bytes};
 pub(super) use self::check::check;
 pub(super) use self::filter::Filters;
-pub(super) use self::header::{Header, Section, digest};
-pub(super) use self::imaged::Imaged;
+pub(super) use self::header::{Header, Headers, Section, digest};
+pub(super) use self::imaged::{Image, Imaged};
 pub(super) use self::view::word_of;
 pub(super) use self::walk::Walk;
 
 use super::environment::Opened;
 use super::errors::Failure;
+use super::limits::LAYERS_MAX;
 
-/// The key in `meta` of the header of the image in use.
-pub(super) const HEADER_KEY: &str = "image";
+/// The keys in `meta` of the headers of the layers, from the lowest one on.
+pub(super) const HEADER_KEYS: [&str; LAYERS_MAX] =
+    ["image", "image_1", "image_2", "image_3", "image_4", "image_5", "image_6", "image_7"];
 
 /// The key in `meta` of the last generation that was begun.
 pub(super) const GENERATION_KEY: &str = "image_generation";
@@ -50,17 +55,23 @@ pub(super) fn place_of(family: Family) -> u8 {
 pub(super) struct Terms {
     /// The generation that is not used, because a block of it is damaged.
     refused: AtomicU32,
+    /// True once a header that does not fit was met.
+    has_warned: AtomicBool,
     filter_bytes_max: AtomicU64,
 }
 
 impl Default for Terms {
     fn default() -> Self {
-        Self { refused: AtomicU32::new(0), filter_bytes_max: AtomicU64::new(FILTER_BYTES_MAX) }
+        Self {
+            refused: AtomicU32::new(0),
+            has_warned: AtomicBool::new(false),
+            filter_bytes_max: AtomicU64::new(FILTER_BYTES_MAX),
+        }
     }
 }
 
 impl Terms {
-    /// Lets the filters of an image found later take this much memory.
+    /// Lets the filters of the layers found later take this much memory.
     pub(super) fn give_filters(&self, n_bytes: u64) {
         self.filter_bytes_max.store(n_bytes, Ordering::Relaxed);
     }
@@ -80,6 +91,13 @@ impl Terms {
             warn(what);
         }
     }
+
+    /// Says once that a header does not fit.
+    fn warn_of_header(&self, what: &str) {
+        if !self.has_warned.swap(true, Ordering::Relaxed) {
+            warn(what);
+        }
+    }
 }
 
 fn warn(what: &str) {
@@ -89,15 +107,18 @@ fn warn(what: &str) {
     );
 }
 
-/// The header of the image in a snapshot, if it is fit for use.
-pub(super) fn find(opened: &Opened, txn: &RoTxn<'_>, terms: &Terms) -> Result<Option<Header>, Failure> {
-    match Header::find(opened, txn)? {
-        Ok(found) => {
-            Ok(found.filter(|header| header.generation != terms.refused() && opened.image().is_some()))
-        }
-        Err(what) => {
-            terms.refuse(u32::MAX, what);
-            Ok(None)
-        }
+/// The headers in a snapshot, of which those that are sound are fit for use.
+pub(super) fn find(opened: &Opened, txn: &RoTxn<'_>, terms: &Terms) -> Result<Headers, Failure> {
+    if opened.image().is_none() {
+        return Ok(Headers::default());
     }
+    let mut found = Headers::find(opened, txn)?;
+    if let Some(what) = found.defect {
+        terms.warn_of_header(what);
+    }
+    let refused = terms.refused();
+    if let Some(place) = found.sound.iter().position(|header| header.generation == refused) {
+        found.sound.truncate(place);
+    }
+    Ok(found)
 }

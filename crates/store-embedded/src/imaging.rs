@@ -1,8 +1,9 @@
 //! Writes an image beside other readers and writers: reads the records in steps, sorts outside of
 //! any transaction, and writes blocks in short transactions. A last one puts the header in place.
-//! Where an image is in use, its entries are merged with those of later records.
+//! A writer adds a layer of the records that are in none, and merges with them the entries of the
+//! layers that are small beside it.
 //!
-//! Each image is of a generation of its own. A writer that finds a later generation begun leaves
+//! Each layer is of a generation of its own. A writer that finds a later generation begun leaves
 //! off, so of two at once one ends. Leftovers of a killed writer are of no header's generation, and
 //! the next writer drops them.
 
@@ -10,13 +11,13 @@ mod cutter;
 mod drop;
 mod earlier;
 mod pipe;
+mod plan;
 
 use std::cell::Cell;
 use std::io;
 use std::mem;
 use std::sync::mpsc::SyncSender;
 
-use heed::types::DecodeIgnore;
 use heed::{PutFlags, RoTxn, RwTxn};
 use index::{Error, Family, Metadata, Result, Sketch, SketchKind};
 use runs::WordSorter;
@@ -29,7 +30,7 @@ use self::pipe::pipe;
 use super::environment::Opened;
 use super::errors::{Failure, io_error};
 use super::image::{
-    self, FINGERPRINTS, GENERATION_KEY, HEADER_KEY, Header, Place, Section, place_of, word_of,
+    self, FINGERPRINTS, GENERATION_KEY, HEADER_KEYS, Header, Place, Section, place_of, word_of,
 };
 use super::record;
 use super::shared::Shared;
@@ -45,29 +46,25 @@ const N_FLAGS: usize = 256;
 /// Numbers of documents have 32 bits in an image. Those above stay in tables.
 const UP_TO_MAX: u64 = u32::MAX as u64;
 
-/// Writes an image where the part of the documents without one is large, and returns true if it
-/// did. Hands the share of the work done to `progress` after each step.
+/// Writes a layer of the image where enough has changed, and returns true if it did. Hands the
+/// share of the work done to `progress` after each step.
 pub(super) fn write(shared: &Shared, progress: &mut dyn FnMut(f64)) -> Result<bool> {
-    let mut damaged = None;
+    let mut damaged = Vec::new();
     loop {
         shared.environment.with(Opened::look_for_image)?;
-        let Some(Plan { in_use, n_gone }) = shared.read(|opened, txn, _| Plan::find(shared, opened, txn))?
-        else {
-            return Ok(false);
-        };
+        let found = shared.read(|opened, txn, _| plan::find(shared, opened, txn, &damaged))?;
+        let Some(plan) = found else { return Ok(false) };
         shared.environment.with(Opened::make_image)?;
-        let claim = Claim::take(shared)?;
+        let claim = Claim::take(shared, plan.kept)?;
         drop_others(shared, claim.generation)?;
-        let mut earlier = match in_use.filter(|in_use| Some(in_use.generation) != damaged) {
-            Some(in_use) => Earlier::new(shared, in_use, n_gone)?,
-            None => None,
-        };
-        let is_written = claim.make(earlier.as_mut(), progress)?;
-        if let Some(found) = earlier.filter(|earlier| earlier.ending() == Some(Ending::Damaged)) {
+        let mut earlier = Earlier::of_all(shared, claim.next_change(), plan.taken, plan.has_gone)?;
+        let is_written = claim.make(&mut earlier, progress)?;
+        let found = earlier.iter().find(|earlier| earlier.ending() == Some(Ending::Damaged));
+        if let Some(found) = found {
             tracing::warn!(
-                "the image of the search tables is damaged; the next one is made from all records, which takes longer"
+                "the image of the search tables is damaged; the next one is made from the records, which takes longer"
             );
-            damaged = Some(found.generation());
+            damaged.push(found.generation());
             continue;
         }
         if is_written {
@@ -77,35 +74,11 @@ pub(super) fn write(shared: &Shared, progress: &mut dyn FnMut(f64)) -> Result<bo
     }
 }
 
-/// An image that is worth its work.
-struct Plan {
-    /// The header of the image in use.
-    in_use: Option<Header>,
-    /// The documents of that image without a record.
-    n_gone: u64,
-}
-
-impl Plan {
-    /// Compares the documents that an opening would have to file with all, and what is in the image
-    /// and gone with what is there. `None` where the image in use is good enough.
-    fn find(shared: &Shared, opened: &Opened, txn: &RoTxn<'_>) -> Result<Option<Self>, Failure> {
-        let in_use = image::find(opened, txn, &shared.terms)?;
-        let (up_to, n_in_image) = in_use.as_ref().map_or((0, 0), |header| (header.up_to, header.n_documents));
-        let n_documents = opened.log.len(txn)?;
-        let (mut n_later, mut n_above) = (0_u64, 0_u64);
-        for entry in opened.log.remap_data_type::<DecodeIgnore>().range(txn, &(up_to + 1..))? {
-            let (number, ()) = entry?;
-            *if number <= UP_TO_MAX { &mut n_later } else { &mut n_above } += 1;
-        }
-        let n_gone = n_in_image.saturating_sub(n_documents.saturating_sub(n_later + n_above));
-        let is_worth = n_later + n_gone > shared.limits.image_min.max(n_documents / 8);
-        Ok(is_worth.then_some(Self { in_use, n_gone }))
-    }
-}
-
 /// A generation begun by this process.
 struct Claim<'a> {
     shared: &'a Shared,
+    /// The layers below, from the lowest one on.
+    kept: Vec<Header>,
     generation: u32,
     /// The last change when it was begun.
     up_to: u64,
@@ -113,7 +86,7 @@ struct Claim<'a> {
 }
 
 impl<'a> Claim<'a> {
-    fn take(shared: &'a Shared) -> Result<Self> {
+    fn take(shared: &'a Shared, kept: Vec<Header>) -> Result<Self> {
         let (generation, up_to) = shared.environment.with(|opened| {
             let mut txn = opened.write_txn()?;
             shared.metadata(opened, &txn)?;
@@ -125,14 +98,19 @@ impl<'a> Claim<'a> {
             txn.commit()?;
             Ok((generation, up_to))
         })?;
-        Ok(Self { shared, generation, up_to, n_documents: Cell::new(0) })
+        Ok(Self { shared, kept, generation, up_to, n_documents: Cell::new(0) })
     }
 
-    /// Makes the image. Returns false if another writer has begun, if a document has facets for
+    /// The first change after the layers below.
+    fn next_change(&self) -> u64 {
+        self.kept.last().map_or(0, |below| below.up_to + 1)
+    }
+
+    /// Makes the layer. Returns false if another writer has begun, if a document has facets for
     /// which an image has no place, or if the entries of `earlier` end before their time.
-    fn make(&self, mut earlier: Option<&mut Earlier<'_>>, progress: &mut dyn FnMut(f64)) -> Result<bool> {
+    fn make(&self, earlier: &mut [Earlier<'_>], progress: &mut dyn FnMut(f64)) -> Result<bool> {
         let mut cutter = Cutter::new(self.generation, self.shared.limits.block_bytes);
-        let Some(sorter) = self.collect(earlier.as_deref_mut(), &mut cutter, progress)? else {
+        let Some(sorter) = self.collect(earlier, &mut cutter, progress)? else {
             return Ok(false);
         };
         let Some(sections) = self.file(sorter, earlier, cutter, progress)? else { return Ok(false) };
@@ -143,20 +121,24 @@ impl<'a> Claim<'a> {
     /// `earlier` into a sorter. `None` where [`make`](Self::make) returns false.
     fn collect(
         &self,
-        mut earlier: Option<&mut Earlier<'_>>,
+        earlier: &mut [Earlier<'_>],
         cutter: &mut Cutter,
         progress: &mut dyn FnMut(f64),
     ) -> Result<Option<WordSorter>> {
         let mut sorter = WordSorter::new(self.shared.environment.directory(), N_FLAGS);
-        let (shared, up_to) = (self.shared, self.up_to);
-        let mut n_documents = earlier.as_ref().map_or(0, |earlier| earlier.n_documents());
+        let (shared, first, up_to) = (self.shared, self.next_change(), self.up_to);
+        let n_changes = up_to.saturating_sub(first) + 1;
+        let mut n_documents = earlier.iter().map(Earlier::n_documents).sum();
         let collected = pipe(
-            |steps| match &mut earlier {
-                Some(earlier) => match read_earlier(earlier, steps)? {
-                    true => read_steps(shared, earlier.up_to() + 1, up_to, steps),
-                    false => Ok(None),
-                },
-                None => read_steps(shared, 0, up_to, steps),
+            |steps| {
+                let mut first = first;
+                for earlier in earlier {
+                    if !read_earlier(earlier, steps)? {
+                        return Ok(None);
+                    }
+                    first = earlier.up_to() + 1;
+                }
+                read_steps(shared, first, up_to, steps)
             },
             |Step { n, last, fingerprints, keys }| {
                 for (word, bits) in fingerprints {
@@ -166,7 +148,7 @@ impl<'a> Claim<'a> {
                     sorter.push(flag.into(), word).map_err(|error| unsorted(&error))?;
                 }
                 n_documents += n;
-                progress(READING * last as f64 / up_to as f64);
+                progress(READING * (last + 1).saturating_sub(first) as f64 / n_changes as f64);
                 self.put(&mut cutter.ready)
             },
         )?;
@@ -179,15 +161,15 @@ impl<'a> Claim<'a> {
     fn file(
         &self,
         sorter: WordSorter,
-        mut earlier: Option<&mut Earlier<'_>>,
+        earlier: &mut [Earlier<'_>],
         mut cutter: Cutter,
         progress: &mut dyn FnMut(f64),
     ) -> Result<Option<Vec<Section>>> {
         let blocks_at_once = self.shared.limits.blocks_at_once;
-        let n_keys = sorter.len() + earlier.as_ref().map_or(0, |earlier| earlier.n_keys());
+        let n_keys = sorter.len() + earlier.iter().map(Earlier::n_keys).sum::<u64>();
         pipe(
             |to: &SyncSender<(Vec<Ready>, u64)>| {
-                let mut keys = Merged::new(sorter.finish(SORT_BYTES), earlier.as_deref_mut());
+                let mut keys = Merged::new(sorter.finish(SORT_BYTES), earlier)?;
                 let mut n_taken = 0;
                 while let Some((flag, word)) = keys.next_key()? {
                     cutter.push(flag, word, None);
@@ -198,7 +180,7 @@ impl<'a> Claim<'a> {
                         return Ok(None);
                     }
                 }
-                if earlier.is_some_and(|earlier| earlier.ending() != Some(Ending::Whole)) {
+                if earlier.iter().any(|earlier| earlier.ending() != Some(Ending::Whole)) {
                     return Ok(None);
                 }
                 let sections = cutter.finish();
@@ -231,18 +213,27 @@ impl<'a> Claim<'a> {
         Ok(true)
     }
 
-    /// Puts the header in place. Returns false if another writer has begun.
+    /// Puts the header in place, above the layers that stay. Returns false if another writer has
+    /// begun.
     fn end(&self, sections: Vec<Section>) -> Result<bool> {
         self.shared.environment.with(|opened| {
             self.write(opened, |txn| {
                 let header = Header {
                     generation: self.generation,
+                    below: self.kept.last().map_or(0, |below| below.generation),
                     up_to: self.up_to,
                     n_documents: self.n_documents.get(),
                     digest: image::digest(opened, txn)?,
                     sections: sections.clone(),
                 };
-                Ok(opened.meta.put(txn, HEADER_KEY, &header.encode())?)
+                let (_, keys) = HEADER_KEYS.split_at(self.kept.len());
+                for key in keys {
+                    opened.meta.delete(txn, key)?;
+                }
+                if let Some(key) = keys.first() {
+                    opened.meta.put(txn, key, &header.encode())?;
+                }
+                Ok(())
             })
         })
     }
@@ -284,7 +275,7 @@ struct Step {
     keys: Vec<(u8, u64)>,
 }
 
-/// Hands on the fingerprints of an earlier image. Returns false if nothing takes them any more, or
+/// Hands on the fingerprints of an earlier layer. Returns false if nothing takes them any more, or
 /// if they end before their time.
 fn read_earlier(earlier: &mut Earlier<'_>, to: &SyncSender<Step>) -> Result<bool> {
     while let Some(Entries { words, bits, .. }) = earlier.next_fingerprints()? {

@@ -219,7 +219,7 @@ impl Store for EmbeddedStore {
             let n_stored = opened.log.len(&txn)?;
             let image = image::find(opened, &txn, &self.shared.terms)?;
             let last_change = opened.last_change(&txn)?;
-            let image = image.map(|image| ImageStatus { up_to: image.up_to, last_change });
+            let image = image.sound.last().map(|layer| ImageStatus { up_to: layer.up_to, last_change });
             Ok((n_stored - expiry::n_expired(opened, &txn, &live)?, image))
         })?;
         // Without this figure the others hold as well.

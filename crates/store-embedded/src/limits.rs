@@ -20,6 +20,9 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 /// call that reads all records.
 pub(super) const LOOKED_THROUGH_MAX: u64 = 128 << 20;
 
+/// The most layers of an image.
+pub(super) const LAYERS_MAX: usize = 8;
+
 /// The most bytes of entries in a block of an image: four blocks fill a page of LMDB.
 const BLOCK_BYTES: usize = 984;
 
@@ -40,8 +43,10 @@ pub(super) struct Limits {
     pub(super) swept_min: usize,
     /// The time a call waits for its turn.
     pub(super) patience: Duration,
-    /// The documents in no image up to which none is written; in a large index it is an eighth.
+    /// The documents in no image, or in one and gone, up to which none is written.
     pub(super) image_min: u64,
+    /// The most layers of an image, [`LAYERS_MAX`] or less.
+    pub(super) layers_max: usize,
     /// The most bytes of entries in a block of an image.
     pub(super) block_bytes: usize,
     /// The most blocks that an image takes over, writes or drops in one transaction.
@@ -64,6 +69,7 @@ impl Default for Limits {
             swept_min: SWEPT_MIN,
             patience: PATIENCE,
             image_min: 10_000,
+            layers_max: LAYERS_MAX,
             block_bytes: BLOCK_BYTES,
             blocks_at_once: 8_192,
             ahead_min: AHEAD_MIN,

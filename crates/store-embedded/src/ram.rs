@@ -8,7 +8,7 @@ use tables::Tables;
 
 use super::environment::Opened;
 use super::errors::Failure;
-use super::image::{self, Filters, Header, Imaged, Terms};
+use super::image::{Image, Imaged, Terms};
 use super::record;
 
 /// The key in `meta` of the number of the newest forgotten removal.
@@ -23,19 +23,13 @@ pub(super) struct Ram {
     /// The tables hold all changes up to this one, and none after it.
     pub(super) applied: u64,
     /// The image of all changes that the tables do not hold, from the first one on.
-    pub(super) image: Option<(Header, Filters)>,
+    image: Image,
 }
 
 impl Ram {
     /// Returns true if the tables are as of the last change in a snapshot, which has their image.
     pub(super) fn is_of(&self, opened: &Opened, txn: &RoTxn<'_>, terms: &Terms) -> Result<bool, Failure> {
-        Ok(self.applied == opened.last_change(txn)? && self.has_image(opened, txn, terms)?)
-    }
-
-    /// Returns true if the image is there and can be used, or if there is no need of one.
-    fn has_image(&self, opened: &Opened, txn: &RoTxn<'_>, terms: &Terms) -> Result<bool, Failure> {
-        let Some((image, _)) = &self.image else { return Ok(true) };
-        Ok(image.generation != terms.refused() && image.is_in(opened, txn)?)
+        Ok(self.applied == opened.last_change(txn)? && self.image.is_in(opened, txn, terms)?)
     }
 
     /// All documents as of the change `applied`, which must be the last one in the snapshot.
@@ -46,19 +40,18 @@ impl Ram {
         kind: &'a SketchKind,
         terms: &'a Terms,
     ) -> Imaged<'a, 'txn> {
-        Imaged::new(self.image.as_ref(), &*self.tables, opened, txn, kind, terms)
+        Imaged { image: &self.image, later: &*self.tables, opened, txn, kind, terms }
     }
 
     /// The bytes of the tables and of the image's filters.
     pub(super) fn heap_bytes(&self) -> u64 {
-        let of_filters = self.image.as_ref().map_or(0, |(_, filters)| filters.heap_bytes());
-        (self.tables.heap_bytes() + of_filters) as u64
+        (self.tables.heap_bytes() + self.image.heap_bytes()) as u64
     }
 
     /// Brings the tables up to the snapshot of `txn`, or `n_changes_max` changes nearer to it, and
     /// returns the change reached. Builds them where there are none, and anew where removals they
-    /// have not seen are forgotten or their image is gone: in one go, because they are built from a
-    /// snapshot. Builds them from the image where there is one.
+    /// have not seen are forgotten or the image has changed: in one go, because they are built from
+    /// a snapshot. Builds them from the image where there is one.
     ///
     /// After an error the tables are as before, or have some of the changes after `applied`
     /// already; applying those again changes nothing.
@@ -74,17 +67,16 @@ impl Ram {
         let floor = removals_floor(opened, txn)?;
         if let Some(ram) = ram
             && ram.applied >= floor
-            && ram.has_image(opened, txn, terms)?
+            && ram.image.is_in(opened, txn, terms)?
         {
             ram.apply(opened, txn, kind, last.min(ram.applied.saturating_add(n_changes_max)))?;
             return Ok(ram.applied);
         }
         // The old tables' memory is freed before the new ones need it.
-        *ram = None;
+        let image = Image::find(opened, txn, kind, terms, ram.take().map(|ram| ram.image))?;
         let mut tables = search::new_tables();
         let mut decoded = Vec::with_capacity(DECODED_MAX);
-        let image = image::find(opened, txn, terms)?;
-        let first = image.as_ref().map_or(0, |image| image.up_to + 1);
+        let first = image.up_to().map_or(0, |up_to| up_to + 1);
         for entry in opened.log.range(txn, &(first..))? {
             let (number, bytes) = entry?;
             let facets = record::decode_sketch(number, bytes, kind)?.into_facets();
@@ -95,10 +87,6 @@ impl Ram {
             }
         }
         tables.insert_all(&decoded);
-        let image = image.map(|header| {
-            let filters = Filters::new(&header, kind, terms.filter_bytes_max());
-            (header, filters)
-        });
         *ram = Some(Self { tables, applied: last, image });
         Ok(last)
     }

@@ -176,7 +176,7 @@ impl Shared {
         opened.look_for_image()?;
         let txn = opened.read_txn()?;
         self.metadata(opened, &txn)?;
-        Ok(image::find(opened, &txn, &self.terms)?.is_some())
+        Ok(!image::find(opened, &txn, &self.terms)?.sound.is_empty())
     }
 
     /// Does `work` on `n_items` in a write transaction, alone among all threads and processes, and

@@ -39,6 +39,7 @@ const SMALL: Limits = Limits {
     swept_min: 3,
     patience: PATIENCE,
     image_min: 3,
+    layers_max: 8,
     block_bytes: 48,
     blocks_at_once: 5,
     ahead_min: 1,
@@ -52,7 +53,11 @@ fn directory() -> TempDir {
 }
 
 fn open(path: &Path) -> EmbeddedStore {
-    let store = EmbeddedStore::open_with(path, Mode::CreateIfMissing, SMALL, Clock::system()).unwrap();
+    open_with(path, SMALL)
+}
+
+fn open_with(path: &Path, limits: Limits) -> EmbeddedStore {
+    let store = EmbeddedStore::open_with(path, Mode::CreateIfMissing, limits, Clock::system()).unwrap();
     store.create(&metadata()).unwrap();
     store
 }

@@ -40,6 +40,8 @@ pub(crate) struct Filters {
     signatures: Option<Held<Signatures>>,
     /// The place of each flag's filter, 255 for none.
     places: [u8; 256],
+    /// The bytes that all parts may take together.
+    n_bytes_max: u64,
 }
 
 impl Filters {
@@ -73,7 +75,12 @@ impl Filters {
         let signatures = fingerprints
             .filter(|_| n_simhash_flags < of_flags.len())
             .map(|section| Held::new(section, room_for(header.n_documents * BYTES_PER_SIGNATURE)));
-        Self { filters, simhashes, signatures, places }
+        Self { filters, simhashes, signatures, places, n_bytes_max: n_bytes_max - n_bytes_left }
+    }
+
+    /// The bytes that all parts take at most.
+    pub(super) fn n_bytes_max(&self) -> u64 {
+        self.n_bytes_max
     }
 
     /// Returns false if a bucket of the image is known to be empty.
@@ -185,8 +192,9 @@ impl<T: Part> Held<T> {
                 none.insert(part)
             }
         };
-        for _ in 0..BLOCKS_AT_ONCE {
-            let block = image.block(number, *next)?;
+        let mut n_taken_up = 0;
+        for block in image.blocks_from(number, *next)?.take(BLOCKS_AT_ONCE) {
+            let block = block?;
             part.add(&block);
             *n_entries += block.words().count() as u64;
             if block.until == u64::MAX {
@@ -197,8 +205,10 @@ impl<T: Part> Held<T> {
                 return Ok(());
             }
             *next = block.until + 1;
+            n_taken_up += 1;
         }
-        Ok(())
+        // The last block ends above.
+        if n_taken_up == 0 { Err(Fault::Damaged) } else { Ok(()) }
     }
 }
 

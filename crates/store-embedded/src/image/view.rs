@@ -1,5 +1,7 @@
 //! Look-ups in an image, in a snapshot.
 
+use std::ops::Bound;
+
 use heed::RoTxn;
 use heed::types::DecodeIgnore;
 use index::{Family, SketchKind};
@@ -107,6 +109,26 @@ impl<'a> View<'a, '_> {
             (generation, section) == (place.generation, place.section) && word <= block.until
         };
         block.filter(holds).ok_or(Fault::Damaged)
+    }
+
+    /// The blocks of a section from the one that begins with a word on, each the next of the last.
+    pub(super) fn blocks_from(
+        &self,
+        section: u8,
+        word: u64,
+    ) -> Result<impl Iterator<Item = Result<Block<'a>, Fault>> + use<'a, '_>, Fault> {
+        let generation = self.header.generation;
+        let first = Place { generation, section, from: word }.encode();
+        let mut next = Some(word);
+        let blocks = self.blocks.range(self.txn, &(Bound::Included(&first[..]), Bound::Unbounded))?;
+        Ok(blocks.map(move |entry| {
+            let (key, value) = entry?;
+            let of = |from| Place { generation, section, from };
+            let block = Block::decode(key, value).filter(|block| next.map(of) == Some(block.place));
+            let block = block.ok_or(Fault::Damaged)?;
+            next = block.until.checked_add(1);
+            Ok(block)
+        }))
     }
 
     fn is_there(&self, number: u64) -> Result<bool, heed::Error> {

@@ -7,7 +7,7 @@ use index::Result;
 
 use crate::environment::Opened;
 use crate::errors::Failure;
-use crate::image::{GENERATION_KEY, HEADER_KEY, Header, Place};
+use crate::image::{GENERATION_KEY, HEADER_KEYS, Headers, Place};
 use crate::record;
 use crate::shared::Shared;
 
@@ -24,12 +24,17 @@ fn drop_some(shared: &Shared, opened: &Opened, generation: u32) -> Result<bool, 
     let Some(blocks) = opened.image() else { return Ok(true) };
     let mut txn = opened.write_txn()?;
     shared.metadata(opened, &txn)?;
-    let kept = Header::find(opened, &txn)?.ok().flatten().map(|header| header.generation);
     let start = |generation| Place { generation, section: 0, from: 0 }.encode();
-    let stretches = match kept.filter(|&kept| kept < generation) {
-        Some(kept) => vec![start(0)..start(kept), start(kept + 1)..start(generation)],
-        None => vec![start(0)..start(generation)],
-    };
+    let mut stretches = Vec::new();
+    let mut next = 0;
+    for kept in Headers::find(opened, &txn)?.sound.iter().map(|header| header.generation) {
+        // A layer is newer than those below it.
+        if (next..generation).contains(&kept) {
+            stretches.push(start(next)..start(kept));
+            next = kept + 1;
+        }
+    }
+    stretches.push(start(next)..start(generation));
     let mut n_left = shared.limits.blocks_at_once;
     for stretch in stretches {
         let stretch = (Bound::Included(&stretch.start[..]), Bound::Excluded(&stretch.end[..]));
@@ -46,13 +51,15 @@ fn drop_some(shared: &Shared, opened: &Opened, generation: u32) -> Result<bool, 
     Ok(n_left > 0)
 }
 
-/// Drops the image: its header, then its blocks. An image that is being written is left off: its
+/// Drops the image: its headers, then its blocks. An image that is being written is left off: its
 /// first blocks may go too.
 pub(crate) fn drop_all(shared: &Shared) -> Result<()> {
     shared.environment.with(|opened| {
         let mut txn = opened.write_txn()?;
         shared.metadata(opened, &txn)?;
-        opened.meta.delete(&mut txn, HEADER_KEY)?;
+        for key in HEADER_KEYS {
+            opened.meta.delete(&mut txn, key)?;
+        }
         if opened.image().is_some() {
             let next = last_generation(opened, &txn)? + 1;
             opened.meta.put(&mut txn, GENERATION_KEY, &record::encode_number(next))?;

@@ -1,10 +1,11 @@
-//! The image in use, whose entries the next one takes over: they are sorted already. Each block is
-//! looked at as it is read. Where one is damaged, the next image is made from the records alone.
+//! The layers whose entries the next one takes over: they are sorted already. Each block is looked
+//! at as it is read. Where one is damaged, the next layer is made from the records.
 
 use std::collections::VecDeque;
 
 use heed::types::DecodeIgnore;
 use index::Result;
+use runs::SortedWords;
 
 use crate::errors::Failure;
 use crate::image::{Block, FINGERPRINTS, Header, Place, Walk};
@@ -27,12 +28,12 @@ pub(super) struct Entries {
     pub(super) bits: Vec<u64>,
 }
 
-/// The entries of an image, of documents that are still there.
+/// The entries of a layer, of documents that are still there.
 pub(super) struct Earlier<'a> {
     shared: &'a Shared,
     header: Header,
     n_documents: u64,
-    /// `None` where all documents of the image are still there.
+    /// `None` where all documents of the layer are still there.
     live: Option<Live>,
     walk: Walk,
     waiting: VecDeque<Entries>,
@@ -44,16 +45,34 @@ pub(super) struct Earlier<'a> {
 pub(super) enum Ending {
     Whole,
     Damaged,
-    /// Another writer has put an image in its place.
+    /// The layer is in use no more.
     Replaced,
 }
 
 impl<'a> Earlier<'a> {
-    /// The image in use, of whose documents `n_gone` have no record any more. `None` where their
-    /// numbers lie too far apart to tell which.
-    pub(super) fn new(shared: &'a Shared, header: Header, n_gone: u64) -> Result<Option<Self>> {
-        let live = if n_gone == 0 { None } else { Live::read(shared, header.up_to)? };
-        if n_gone > 0 && live.is_none() {
+    /// Layers, the lowest of the changes from `first` on; `has_gone` as for [`new`](Self::new).
+    /// Empty where that returns `None` for one of them.
+    pub(super) fn of_all(
+        shared: &'a Shared,
+        mut first: u64,
+        layers: Vec<Header>,
+        has_gone: bool,
+    ) -> Result<Vec<Self>> {
+        let mut all = Vec::new();
+        for header in layers {
+            let next = header.up_to + 1;
+            let Some(of_layer) = Self::new(shared, header, first, has_gone)? else { return Ok(Vec::new()) };
+            all.push(of_layer);
+            first = next;
+        }
+        Ok(all)
+    }
+
+    /// A layer of the changes from `first` on. `has_gone` where documents of the image have no
+    /// record any more. `None` where the numbers lie too far apart to tell which.
+    fn new(shared: &'a Shared, header: Header, first: u64, has_gone: bool) -> Result<Option<Self>> {
+        let live = if has_gone { Live::read(shared, first, header.up_to)? } else { None };
+        if has_gone && live.is_none() {
             return Ok(None);
         }
         let n_documents = live.as_ref().map_or(header.n_documents, |live| live.n);
@@ -61,7 +80,7 @@ impl<'a> Earlier<'a> {
         Ok(Some(Self { shared, header, n_documents, live, walk, waiting: VecDeque::new(), ending: None }))
     }
 
-    /// The change up to which all documents are in it.
+    /// The change up to which all documents are in it, or in the layers below.
     pub(super) fn up_to(&self) -> u64 {
         self.header.up_to
     }
@@ -156,19 +175,21 @@ struct Live {
 }
 
 impl Live {
-    /// Reads the numbers up to a change in steps, a snapshot each. A document removed meanwhile may
-    /// be among them. `None` where they lie too far apart.
-    fn read(shared: &Shared, up_to: u64) -> Result<Option<Self>> {
-        let first = shared.read(|opened, txn, _| {
-            let first = opened.log.remap_data_type::<DecodeIgnore>().first(txn)?;
-            Ok(first.map_or(up_to, |(number, ())| number.min(up_to)) / 64 * 64)
+    /// Reads the numbers of some changes in steps, a snapshot each. A document that is removed
+    /// meanwhile may be among them. `None` where they lie too far apart.
+    fn read(shared: &Shared, from: u64, up_to: u64) -> Result<Option<Self>> {
+        let first_number = shared.read(|opened, txn, _| {
+            let numbers = opened.log.remap_data_type::<DecodeIgnore>();
+            let first = numbers.range(txn, &(from..=up_to))?.next().transpose()?;
+            Ok(first.map_or(up_to, |(number, ())| number))
         })?;
+        let first = first_number / 64 * 64;
         let n_words = (up_to - first) / 64 + 1;
         if n_words * size_of::<u64>() as u64 > LIVE_BYTES_MAX {
             return Ok(None);
         }
         let mut live = Self { first, bits: vec![0; n_words as usize], n: 0 };
-        let mut next = Some(first);
+        let mut next = Some(first_number);
         while let Some(from) = next {
             let numbers = shared.read(|opened, txn, _| {
                 let numbers = opened.log.remap_data_type::<DecodeIgnore>().range(txn, &(from..=up_to))?;
@@ -190,45 +211,58 @@ impl Live {
     }
 }
 
-/// The keys of an image and of later documents, in the order of both.
+/// The keys of layers and of later documents, in the order of all.
 pub(super) struct Merged<'m, 'a> {
-    later: runs::SortedWords,
-    earlier: Option<&'m mut Earlier<'a>>,
-    /// The keys of `earlier` at hand.
-    at_hand: Entries,
+    later: SortedWords,
+    earlier: Vec<Keys<'m, 'a>>,
+}
+
+/// The keys of a layer.
+struct Keys<'m, 'a> {
+    of: &'m mut Earlier<'a>,
+    /// Those that were read, `None` after the last.
+    at_hand: Option<Entries>,
     next: usize,
 }
 
 impl<'m, 'a> Merged<'m, 'a> {
-    pub(super) fn new(later: runs::SortedWords, earlier: Option<&'m mut Earlier<'a>>) -> Self {
-        let at_hand = Entries { section: 0, words: Vec::new(), bits: Vec::new() };
-        Self { later, earlier, at_hand, next: 0 }
+    pub(super) fn new(later: SortedWords, earlier: &'m mut [Earlier<'a>]) -> Result<Self> {
+        let keys = |of: &'m mut Earlier<'a>| Ok(Keys { at_hand: of.next_keys()?, of, next: 0 });
+        Ok(Self { later, earlier: earlier.iter_mut().map(keys).collect::<Result<_>>()? })
     }
 
     /// The flag and the word of the next key.
     pub(super) fn next_key(&mut self) -> Result<Option<(u8, u64)>> {
-        if self.next == self.at_hand.words.len()
-            && let Some(earlier) = &mut self.earlier
-        {
-            self.next = 0;
-            self.at_hand.words = Vec::new();
-            match earlier.next_keys()? {
-                Some(entries) => self.at_hand = entries,
-                None => self.earlier = None,
-            }
-        }
-        let old = self.at_hand.words.get(self.next).map(|&word| (self.at_hand.section, word));
         let unsorted = |error| super::unsorted(&error);
         let new = self.later.peek().map_err(unsorted)?.map(|word| (self.later.part() as u8, word));
+        let old =
+            self.earlier.iter_mut().filter_map(|keys| Some((keys.peek()?, keys))).min_by_key(|(key, _)| *key);
         match (old, new) {
-            (Some(old), Some(new)) if old < new => self.next += 1,
-            (Some(_), None) => self.next += 1,
-            (_, Some(new)) => {
-                self.later.next_word().map_err(unsorted)?;
-                return Ok(Some(new));
+            (Some((key, keys)), new) if new.is_none_or(|new| key < new) => {
+                keys.advance()?;
+                Ok(Some(key))
             }
-            (None, None) => {}
+            (_, Some(_)) => {
+                self.later.next_word().map_err(unsorted)?;
+                Ok(new)
+            }
+            _ => Ok(None),
         }
-        Ok(old)
+    }
+}
+
+impl Keys<'_, '_> {
+    fn peek(&self) -> Option<(u8, u64)> {
+        let Entries { section, words, .. } = self.at_hand.as_ref()?;
+        words.get(self.next).map(|&word| (*section, word))
+    }
+
+    fn advance(&mut self) -> Result<()> {
+        self.next += 1;
+        if self.at_hand.as_ref().is_some_and(|entries| self.next == entries.words.len()) {
+            self.at_hand = self.of.next_keys()?;
+            self.next = 0;
+        }
+        Ok(())
     }
 }

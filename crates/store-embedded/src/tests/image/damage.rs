@@ -1,6 +1,6 @@
 //! Damage to each block of an image, and to its header: answers stay right.
 
-use crate::image::HEADER_KEY;
+use crate::image::HEADER_KEYS;
 
 use super::super::*;
 use super::{forget, meddle, n_postings};
@@ -35,7 +35,7 @@ fn assert_right(store: &EmbeddedStore) {
 }
 
 /// Forgets what the process knows of a damaged image, as the next process knows nothing of it.
-fn begin_anew(store: &EmbeddedStore) {
+pub(super) fn begin_anew(store: &EmbeddedStore) {
     forget(store);
     store.shared.terms.refuse(0, "for a test");
 }
@@ -99,11 +99,11 @@ fn a_block_damaged_under_a_writer() {
 fn each_bit_of_the_header() {
     let directory = directory();
     let store = imaged(directory.path());
-    let header = snapshot(&store, |opened, txn| Ok(opened.meta.get(txn, HEADER_KEY)?.unwrap().to_vec()));
+    let header = snapshot(&store, |opened, txn| Ok(opened.meta.get(txn, HEADER_KEYS[0])?.unwrap().to_vec()));
     for bit in 0..8 * header.len() {
         let mut changed = header.clone();
         changed[bit / 8] ^= 1 << (bit % 8);
-        meddle(&store, |opened, txn| opened.meta.put(txn, HEADER_KEY, &changed));
+        meddle(&store, |opened, txn| opened.meta.put(txn, HEADER_KEYS[0], &changed));
         begin_anew(&store);
         assert!(n_postings(&store) > 40, "bit {bit}");
         if bit % 16 == 0 {
@@ -117,12 +117,12 @@ fn each_bit_of_the_header() {
 fn headers_that_do_not_fit() {
     let directory = directory();
     let store = imaged(directory.path());
-    let header = snapshot(&store, |opened, txn| Ok(opened.meta.get(txn, HEADER_KEY)?.unwrap().to_vec()));
+    let header = snapshot(&store, |opened, txn| Ok(opened.meta.get(txn, HEADER_KEYS[0])?.unwrap().to_vec()));
     for (at, to) in [(0, 2), (8, 1)] {
         let mut changed = record::unsealed(0, &header).unwrap().to_vec();
         changed[at] = to;
         let changed = record::seal(changed, 0);
-        meddle(&store, |opened, txn| opened.meta.put(txn, HEADER_KEY, &changed));
+        meddle(&store, |opened, txn| opened.meta.put(txn, HEADER_KEYS[0], &changed));
         begin_anew(&store);
         assert!(n_postings(&store) > 40);
         assert_right(&store);

@@ -5,7 +5,7 @@ use crate::imaging;
 
 use super::super::*;
 use super::damage::blocks;
-use super::{examine, forget, meddle};
+use super::{FLAT, examine, forget, layers, meddle};
 
 /// The blocks without what tells their generation, and the amounts in the header.
 type Content = (Vec<(Vec<u8>, Vec<u8>)>, u64, u64, Vec<Section>);
@@ -14,8 +14,7 @@ const GENERATION_BYTES: usize = 4;
 const CHECKSUM_BYTES: usize = 4;
 
 fn content(store: &EmbeddedStore) -> Content {
-    let Header { up_to, n_documents, sections, .. } =
-        snapshot(store, |opened, txn| Ok(Header::find(opened, txn).ok().unwrap().unwrap().unwrap()));
+    let Header { up_to, n_documents, sections, .. } = layers(store).pop().unwrap();
     let blocks = blocks(store).into_iter().map(|(key, mut value)| {
         value.truncate(value.len() - CHECKSUM_BYTES);
         (key[GENERATION_BYTES..].to_vec(), value)
@@ -33,7 +32,7 @@ fn made_anew(store: &EmbeddedStore) -> Content {
 #[test]
 fn both_are_the_same_to_the_byte() {
     let directory = directory();
-    let store = open(directory.path());
+    let store = open_with(directory.path(), FLAT);
     for round in 0..6 {
         let first = 50 * round;
         // The first of each round, some of earlier ones, and all of two rounds in one go.
@@ -56,7 +55,7 @@ fn both_are_the_same_to_the_byte() {
 #[test]
 fn all_are_gone() {
     let directory = directory();
-    let store = open(directory.path());
+    let store = open_with(directory.path(), FLAT);
     store.insert(&documents(0..50)).unwrap();
     assert!(store.write_image(&mut |_| {}).unwrap());
     store.remove(&documents(0..50).into_iter().map(|document| document.id).collect::<Vec<_>>()).unwrap();
@@ -69,7 +68,7 @@ fn all_are_gone() {
 
 /// A store with an image, and as many documents after it.
 fn imaged(path: &Path) -> EmbeddedStore {
-    let store = open(path);
+    let store = open_with(path, FLAT);
     store.insert(&documents(0..20)).unwrap();
     assert!(store.write_image(&mut |_| {}).unwrap());
     store.insert(&documents(20..40)).unwrap();
