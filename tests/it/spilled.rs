@@ -74,6 +74,24 @@ fn reports_and_groups_are_those_of_a_run_in_memory() {
     }
 }
 
+/// Search tables of an index on disk that take much of the memory go to its image in the middle of
+/// a run.
+#[test]
+fn tables_of_an_index_go_to_its_image() {
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+    let [corpus, kept, whole] = ["corpus.jsonl", "kept", "whole"].map(at);
+    fs::write(&corpus, short_texts(FEWER, 13)).unwrap();
+    let store = format!("embedded:{}", at("index"));
+    let args = ["dedup", "--profile", "minhash", &corpus, "--output"];
+    run("indexer", args.into_iter().chain([&*whole, "-q"])).expect(0);
+    let of_index = [&*kept, "--store", &store, "--memory-max", REPORTED_SMALL];
+    let said = run("indexer", [&args[..], &of_index].concat()).expect(0).stderr;
+    assert!(said.contains("they are in the image of the index now"), "{said}");
+    assert!(fs::read(kept).unwrap() == fs::read(whole).unwrap());
+    run("pigeonhole", ["verify", "--store", &store]).expect(0);
+}
+
 /// Runs in memory, then in little memory, and holds the files against each other.
 fn check(corpus: &str, place: &Path, flags: &[&str]) {
     let at = |name: &str| place.join(name).to_str().unwrap().to_owned();

@@ -15,9 +15,12 @@ mod results;
 mod rule;
 mod spilled;
 
+use std::sync::Arc;
+
 use anyhow::ensure;
+use engine::Engine;
 use engine::dedup::Verdict;
-use index::WriteMark;
+use index::{Index, WriteMark};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -34,6 +37,7 @@ pub(crate) use self::rule::Rule;
 pub(crate) use self::spilled::SpilledRun;
 use crate::job::Sink;
 use crate::journal::{Calls, KeptLog};
+use crate::opening::has_tables;
 use crate::output::Lengths;
 use crate::pipeline::Item;
 use crate::rejects::Rejects;
@@ -65,6 +69,8 @@ pub(crate) struct Deduplication {
     spilled: Option<SpilledRun>,
     /// True if documents in memory can go to files.
     can_spill: bool,
+    /// The engine of an index on disk or behind a server that takes the kept documents.
+    grown: Option<Arc<Engine>>,
 }
 
 impl Sink for Deduplication {
@@ -105,7 +111,11 @@ impl Sink for Deduplication {
     }
 
     fn has_way_out(&self) -> bool {
-        self.can_spill
+        self.can_spill || self.index().is_some_and(has_tables)
+    }
+
+    fn index(&self) -> Option<&Index> {
+        self.grown.as_ref().map(|engine| engine.index())
     }
 
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
@@ -118,9 +128,16 @@ impl Sink for Deduplication {
 
 impl Deduplication {
     /// A deduplication that goes on after the first `n_taken` documents. If it `can_spill`, another
-    /// one with its documents in files takes over near a memory limit.
-    pub(crate) fn new(rule: Rule, results: Results, n_taken: usize, can_spill: bool) -> Self {
-        Self { rule, pending: Pending::default(), results, n_taken, spilled: None, can_spill }
+    /// one with its documents in files takes over near a memory limit. An index that is `grown`
+    /// holds less in memory there.
+    pub(crate) fn new(
+        rule: Rule,
+        results: Results,
+        n_taken: usize,
+        can_spill: bool,
+        grown: Option<Arc<Engine>>,
+    ) -> Self {
+        Self { rule, pending: Pending::default(), results, n_taken, spilled: None, can_spill, grown }
     }
 
     /// The same of documents in files. Those that were taken by an earlier run are decided again.

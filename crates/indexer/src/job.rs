@@ -24,6 +24,7 @@ use crate::journal::{Checkpoint, Description, Journal, JournalOptions, Stage};
 use crate::kept::KeptOutput;
 use crate::memory::Watch;
 use crate::numbers::Grouped;
+use crate::opening::make_room;
 use crate::output::{Lengths, Output, is_stdout};
 use crate::pipeline::{Item, Pipeline, Wanted};
 use crate::progress::{Console, Progress};
@@ -71,6 +72,11 @@ pub(crate) trait Sink {
     /// Returns true if a run near its memory limit goes on in another way, and so needs no warning.
     fn has_way_out(&self) -> bool {
         false
+    }
+
+    /// The index into which the command inserts while it reads, if that can hold less in memory.
+    fn index(&self) -> Option<&Index> {
+        None
     }
 
     /// Moves the files into their places and returns the counts. Called once after the last record,
@@ -303,11 +309,12 @@ impl Job {
                     sink.rest(&mut rejects)?;
                 }
                 progress.show(so_far.n_read);
-                if !sink.has_way_out()
-                    && let Some(warning) = progress.share_read().and_then(|share| memory.foresee(share))
+                if let Some(warning) = progress.share_read().and_then(|share| memory.foresee(share))
+                    && !sink.has_way_out()
                 {
                     progress.console().print(format_args!("{warning}"));
                 }
+                make_room(sink.index(), &mut memory, &progress.console());
                 let Err(stopped) = memory.check(journal.is_some()) else { return Ok(()) };
                 if let Some(journal) = &mut journal {
                     so_far.time = progress.elapsed();

@@ -22,9 +22,18 @@ const PART_THAT_TELLS: u64 = 4;
 /// it does not give back a little at each look.
 const PART_GIVEN_BACK: u64 = 64;
 
+/// Divisor of a limit: from one part of it on, an index on disk may hold too much in memory.
+const PART_HELD: u64 = 2;
+
+/// Divisor of a limit: a further look at an index is due after so much more memory.
+const PART_BETWEEN_LOOKS: u64 = 16;
+
 /// Compares the memory of this process with its limits.
 pub(crate) struct Watch {
     limits: MemoryLimits,
+    /// The memory at the last look at an index, in bytes; 0 where there was none since memory was
+    /// low.
+    looked_at: u64,
     /// The share of the input read at the end of the initial growth, and the memory at that time in
     /// bytes.
     start: Option<(f64, u64)>,
@@ -41,7 +50,7 @@ pub(crate) struct OutOfMemory {
 impl Watch {
     /// Starts to watch.
     pub(crate) fn new() -> Self {
-        Self { limits: MemoryLimits::of_job(), start: None, has_warned: false }
+        Self { limits: MemoryLimits::of_job(), looked_at: 0, start: None, has_warned: false }
     }
 
     /// Fails if so little memory is left that the run must stop.
@@ -52,6 +61,21 @@ impl Watch {
     /// Fails if a step that takes `n_bytes` more, in leaps, would come near the limit.
     pub(crate) fn check_step(&self, n_bytes: u64) -> Result<(), OutOfMemory> {
         self.room_for(n_bytes).map_err(|used| OutOfMemory { used, has_journal: false })
+    }
+
+    /// Returns the limit, in bytes, where it is time to look at what an index on disk holds in
+    /// memory.
+    pub(crate) fn asks_for_room(&mut self) -> Option<u64> {
+        let used = self.limits.nearest()?;
+        if used.n_bytes < used.n_bytes_max / PART_HELD {
+            self.looked_at = 0;
+            return None;
+        }
+        let is_due = used.n_bytes >= self.looked_at + used.n_bytes_max / PART_BETWEEN_LOOKS;
+        is_due.then(|| {
+            self.looked_at = used.n_bytes;
+            used.n_bytes_max
+        })
     }
 
     /// Fails if `n_bytes` more come near the limit. Before it fails the system gets back what the

@@ -16,7 +16,9 @@ use simhash::Distance;
 use store_hbase::BulkLoad;
 
 use crate::journal::values;
-use crate::progress::{StepProgress, complain};
+use crate::memory::Watch;
+use crate::numbers::megabytes;
+use crate::progress::{Console, StepProgress, complain};
 
 /// The request for an index.
 #[derive(Clone, Debug, Default)]
@@ -205,6 +207,40 @@ impl StoreOptions {
             .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
         Ok((load, extractor))
     }
+}
+
+/// Divisor of a memory limit: search tables that take more than one part are written to disk.
+const PART_OF_TABLES: u64 = 4;
+
+/// Returns true if the index holds search tables in memory.
+pub(crate) fn has_tables(index: &Index) -> bool {
+    table_bytes(index).is_some()
+}
+
+fn table_bytes(index: &Index) -> Option<u64> {
+    index.status().ok()?.n_table_bytes
+}
+
+/// Writes the image of an index in the middle of a job, where the search tables take much of a
+/// memory limit, and frees what they take. A failure is said; the job then goes on as long as
+/// memory lasts.
+pub(crate) fn make_room(index: Option<&Index>, memory: &mut Watch, console: &Console) {
+    let Some(index) = index else { return };
+    let Some(n_bytes_max) = memory.asks_for_room() else { return };
+    let Some(n_bytes) = table_bytes(index).filter(|&n_bytes| n_bytes > n_bytes_max / PART_OF_TABLES) else {
+        return;
+    };
+    match index.write_image(&mut |_| {}).and_then(|is_written| index.prepare().map(|()| is_written)) {
+        Ok(true) => console.print(format_args!(
+            "the search tables took {:.0} MB of memory: they are in the image of the index now",
+            megabytes(n_bytes)
+        )),
+        Ok(false) => {}
+        Err(error) => {
+            console.print(format_args!("the search tables stay in memory: no image was written: {error}"));
+        }
+    }
+    program::give_memory_back();
 }
 
 /// Writes the image of an index at the end of a job or round. A failure costs later openings time,

@@ -222,7 +222,7 @@ fn attempt(
         }
         None => {
             let extractor = if is_spilled { None } else { Some(engine.extractor()) };
-            let sink = Deduplication::new(rule, results, saved.n_taken, spilling.is_possible);
+            let sink = Deduplication::new(rule, results, saved.n_taken, spilling.is_possible, grown.clone());
             let mut sink = match spilled {
                 Some(run) => sink.of_spilled(run)?,
                 None => sink,
