@@ -78,22 +78,52 @@ fn what_is_gone_leaves_all_layers() {
     assert_eq!(examine(&store, false), []);
 }
 
-/// Filters and blocks answer alike.
+/// The bytes of the filters in memory.
+fn n_filter_bytes(store: &EmbeddedStore) -> u64 {
+    let ram = store.shared.ram.read().unwrap();
+    let ram = ram.as_ref().unwrap();
+    ram.heap_bytes() - ram.tables.heap_bytes() as u64
+}
+
+/// Searches so often that all filters are taken up for which there is room.
+fn take_filters_up(store: &EmbeddedStore) -> u64 {
+    (0..4).for_each(|_| assert_right(store));
+    n_filter_bytes(store)
+}
+
+/// Filters and blocks answer alike. The filters of all layers together take no more than they may.
 #[test]
-fn filters_of_all_layers_are_taken_up() {
+fn filters_of_all_layers_share_their_memory() {
     let directory = directory();
     let store = layered(directory.path());
-    let n_bytes = || store.shared.ram.read().unwrap().as_ref().unwrap().heap_bytes();
-    for n_bytes_max in [0, 1 << 20] {
+    store.give_memory(1 << 20);
+    begin_anew(&store);
+    let n_bytes_of_all = take_filters_up(&store);
+    let mut taken = Vec::new();
+    for n_bytes_max in (0..n_bytes_of_all + 1_000).step_by(n_bytes_of_all as usize / 10) {
         store.give_memory(n_bytes_max);
         begin_anew(&store);
-        store.prepare().unwrap();
-        let before = n_bytes();
-        for _ in 0..4 {
-            assert_right(&store);
-        }
-        assert_eq!(n_bytes() > before, n_bytes_max > 0);
+        let n_bytes = take_filters_up(&store);
+        assert!(n_bytes <= n_bytes_max, "{n_bytes} of {n_bytes_max}");
+        taken.push(n_bytes);
     }
+    assert!(taken[0] == 0 && taken.iter().any(|&n_bytes| n_bytes > n_bytes_of_all / 2), "{taken:?}");
+}
+
+/// The filters of a layer that stays are not read again.
+#[test]
+fn filters_stay_with_their_layer() {
+    let directory = directory();
+    let store = layered(directory.path());
+    store.give_memory(1 << 20);
+    begin_anew(&store);
+    let before = take_filters_up(&store);
+    assert!(store.write_image(&mut |_| {}).unwrap());
+    assert_eq!(sizes(&store), [200, 60, 16]);
+    assert_eq!(n_postings(&store), 0);
+    let kept = n_filter_bytes(&store);
+    assert!(kept > before / 2 && kept < before, "{kept} of {before}");
+    assert_right(&store);
 }
 
 /// The layers below one that is damaged stay in use, and the next one is made of the rest.
