@@ -24,6 +24,9 @@ pub struct Pair {
 /// block are compared.
 const COMPARE_ALL_MAX: usize = 128;
 
+/// The pairs whose groups are looked up together.
+const FOUND_MAX: usize = 256;
+
 /// Calls `visit` once, in no particular order, for each pair of groups within the scheme's
 /// distance.
 ///
@@ -40,10 +43,12 @@ const COMPARE_ALL_MAX: usize = 128;
 /// is cut again.
 pub fn self_join(groups: &Groups, scheme: &TableScheme, visit: &mut dyn FnMut(Pair)) {
     let masks = scheme.tables().iter().map(|table| table.mask()).collect();
-    let mut join = Join { groups, max_distance: scheme.max_distance(), path: Vec::new(), visit };
+    let found = Vec::with_capacity(FOUND_MAX);
+    let mut join = Join { groups, max_distance: scheme.max_distance(), path: Vec::new(), found, visit };
     // Groups differ: there is nothing at distance 0.
     if scheme.max_distance() > Distance::ZERO {
         join.by_masks(groups.fingerprints(), masks);
+        join.report_found();
     }
 }
 
@@ -53,6 +58,8 @@ struct Join<'a> {
     /// The steps by which the fingerprints at hand were brought together: by this table, and within
     /// it by this block, and so on.
     path: Vec<Step>,
+    /// Pairs whose groups are still to be found.
+    found: Vec<[u64; 2]>,
     visit: &'a mut dyn FnMut(Pair),
 }
 
@@ -80,10 +87,11 @@ impl Join<'_> {
     fn by_masks(&mut self, fingerprints: &[u64], masks: Vec<u64>) {
         let depth = self.path.len();
         self.path.push(Step { masks, current: 0 });
+        let mut parts = Vec::new();
         for current in 0..self.path[depth].masks.len() {
             self.path[depth].current = current;
             let mask = self.path[depth].masks[current];
-            partition::for_each_bin(fingerprints, mask, &mut |bin| self.bin(bin, mask));
+            partition::for_each_bin(fingerprints, mask, &mut parts, &mut |bin| self.bin(bin, mask));
         }
         self.path.pop();
     }
@@ -123,9 +131,25 @@ impl Join<'_> {
     fn report(&mut self, a: u64, b: u64) {
         let differing = a ^ b;
         if self.path.iter().all(|step| step.is_first(differing)) {
-            let [first, second] = [a.min(b), a.max(b)].map(|bits| self.groups.position(bits));
-            (self.visit)(Pair { first, second, distance: Distance::of_differing(differing) });
+            self.found.push([a.min(b), a.max(b)]);
+            if self.found.len() == FOUND_MAX {
+                self.report_found();
+            }
         }
+    }
+
+    /// Calls `visit` with the pairs found so far. The groups of all are looked up one after another,
+    /// so that the look-ups wait for memory together.
+    fn report_found(&mut self) {
+        let found = std::mem::take(&mut self.found);
+        let groups: Vec<_> = found.iter().map(|pair| pair.map(|bits| self.groups.near(bits))).collect();
+        for (pair, near) in found.iter().zip(groups) {
+            let [first, second] = [0, 1].map(|n| self.groups.position(pair[n], near[n].clone()));
+            let distance = Distance::of_differing(pair[0] ^ pair[1]);
+            (self.visit)(Pair { first, second, distance });
+        }
+        self.found = found;
+        self.found.clear();
     }
 }
 

@@ -1,5 +1,7 @@
 //! Equal fingerprints, brought together.
 
+use std::ops::Range;
+
 use simhash::Fingerprint;
 
 /// The fingerprints of a corpus, equal ones in one group; groups are numbered from 0, ascending by
@@ -88,9 +90,15 @@ impl Groups {
     /// Returns the group of a fingerprint, if the corpus has it.
     #[must_use]
     pub fn find(&self, fingerprint: Fingerprint) -> Option<usize> {
-        let top = (fingerprint.0 >> self.top_shift) as usize;
-        let (start, end) = (self.below[top] as usize, self.below[top + 1] as usize);
-        self.fingerprints[start..end].binary_search(&fingerprint.0).ok().map(|i| start + i)
+        let near = self.near(fingerprint.0);
+        let start = near.start;
+        self.fingerprints[near].binary_search(&fingerprint.0).ok().map(|i| start + i)
+    }
+
+    /// The few groups among which those bits are, if they are there.
+    pub(super) fn near(&self, bits: u64) -> Range<usize> {
+        let top = (bits >> self.top_shift) as usize;
+        self.below[top] as usize..self.below[top + 1] as usize
     }
 
     /// The fingerprints by group.
@@ -98,8 +106,11 @@ impl Groups {
         &self.fingerprints
     }
 
-    /// Returns the group of a fingerprint of the corpus.
-    pub(super) fn position(&self, bits: u64) -> usize {
-        self.find(Fingerprint(bits)).expect("pairs are made of the corpus's own fingerprints")
+    /// Returns the group of a fingerprint of the corpus, which is [`near`](Self::near) it.
+    pub(super) fn position(&self, bits: u64, near: Range<usize>) -> usize {
+        let start = near.start;
+        let n_less = self.fingerprints[near].partition_point(|&other| other < bits);
+        debug_assert_eq!(self.fingerprints[start + n_less], bits, "pairs are of the corpus's fingerprints");
+        start + n_less
     }
 }

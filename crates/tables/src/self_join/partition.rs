@@ -15,21 +15,29 @@ const FINE_BITS_MAX: u32 = 16;
 /// are in one bin. A bin may hold others too: bins go by a hash of the masked bits, about one
 /// fingerprint a bin.
 ///
-/// Two passes of counting sort: into parts that fit a cache, and within each part into bins.
-pub(super) fn for_each_bin(fingerprints: &[u64], mask: u64, visit: &mut dyn FnMut(&mut [u64])) {
+/// Two passes of counting sort: into parts that fit a cache, and within each part into bins. `parts`
+/// is memory for the first, to be given again.
+pub(super) fn for_each_bin(
+    fingerprints: &[u64],
+    mask: u64,
+    parts: &mut Vec<u64>,
+    visit: &mut dyn FnMut(&mut [u64]),
+) {
     let coarse_bits = (fingerprints.len() / PART_LEN).checked_ilog2().unwrap_or(0).min(COARSE_BITS_MAX);
+    // More bins than values that the masked bits may have would be empty.
+    let n_fine_bits_max = mask.count_ones().saturating_sub(coarse_bits).min(FINE_BITS_MAX);
     let mut bins = Bins::default();
     if coarse_bits == 0 {
-        return bins.visit(fingerprints, |bits| hash(bits & mask), visit);
+        return bins.visit(fingerprints, n_fine_bits_max, |bits| hash(bits & mask), visit);
     }
-    let mut parts = vec![0; fingerprints.len()];
+    parts.resize(fingerprints.len(), 0);
     let mut ends = Vec::new();
     let digit = |bits| (hash(bits & mask) >> (u64::BITS - coarse_bits)) as usize;
-    counting_sort(fingerprints, &mut parts, &mut ends, 1 << coarse_bits, digit);
+    counting_sort(fingerprints, parts, &mut ends, 1 << coarse_bits, digit);
     let mut start = 0;
-    for end in ends {
+    for end in ends.into_iter().map(|end: u32| end as usize) {
         let part = &parts[start..end];
-        bins.visit(part, |bits| hash(bits & mask) << coarse_bits, visit);
+        bins.visit(part, n_fine_bits_max, |bits| hash(bits & mask) << coarse_bits, visit);
         start = end;
     }
 }
@@ -38,19 +46,25 @@ pub(super) fn for_each_bin(fingerprints: &[u64], mask: u64, visit: &mut dyn FnMu
 #[derive(Default)]
 struct Bins {
     sorted: Vec<u64>,
-    ends: Vec<usize>,
+    ends: Vec<u32>,
 }
 
 impl Bins {
-    fn visit(&mut self, part: &[u64], hash: impl Fn(u64) -> u64, visit: &mut dyn FnMut(&mut [u64])) {
+    fn visit(
+        &mut self,
+        part: &[u64],
+        n_bits_max: u32,
+        hash: impl Fn(u64) -> u64,
+        visit: &mut dyn FnMut(&mut [u64]),
+    ) {
         // As many bins as fingerprints, or up to half as many.
-        let fine_bits = part.len().checked_ilog2().unwrap_or(0).clamp(1, FINE_BITS_MAX);
+        let fine_bits = part.len().checked_ilog2().unwrap_or(0).min(n_bits_max).max(1);
         let digit = |bits| (hash(bits) >> (u64::BITS - fine_bits)) as usize;
         self.sorted.clear();
         self.sorted.resize(part.len(), 0);
         counting_sort(part, &mut self.sorted, &mut self.ends, 1 << fine_bits, digit);
         let mut start = 0;
-        for &end in &self.ends {
+        for end in self.ends.iter().map(|&end| end as usize) {
             if end - start > 1 {
                 visit(&mut self.sorted[start..end]);
             }
@@ -71,7 +85,7 @@ fn hash(bits: u64) -> u64 {
 fn counting_sort(
     from: &[u64],
     to: &mut [u64],
-    ends: &mut Vec<usize>,
+    ends: &mut Vec<u32>,
     n_digits: usize,
     digit: impl Fn(u64) -> usize,
 ) {
@@ -87,7 +101,7 @@ fn counting_sort(
     // Each begins as the start of its elements, and ends as their end.
     for &bits in from {
         let end = &mut ends[digit(bits)];
-        to[*end] = bits;
+        to[*end as usize] = bits;
         *end += 1;
     }
 }
@@ -101,7 +115,7 @@ mod tests {
     fn check(fingerprints: &[u64], mask: u64) {
         let mut bin_of = BTreeMap::new();
         let (mut n_bins, mut n_seen) = (0, 0);
-        for_each_bin(fingerprints, mask, &mut |bin| {
+        for_each_bin(fingerprints, mask, &mut Vec::new(), &mut |bin| {
             assert!(bin.len() > 1);
             n_bins += 1;
             n_seen += bin.len();
