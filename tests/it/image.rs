@@ -82,7 +82,7 @@ fn a_job_writes_it_and_the_next_program_uses_it() {
     let (with_image, warned) = place.duplicates(&queries);
     assert!(with_image.lines().count() > N / 40, "{with_image}");
     assert!(!warned.contains("is not used"), "{warned}");
-    // What comes later is in tables, until it is an eighth.
+    // What comes later is in tables, as long as it is little.
     let later = place.write("b.jsonl", &made_up_corpus(500, 9).replace("made-up/", "later/"));
     run("indexer", ["index", "-q", "--store", &place.store, &later]).expect(0);
     let said = place.image().expect("an image");
