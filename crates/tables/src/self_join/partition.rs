@@ -24,11 +24,9 @@ pub(super) fn for_each_bin(
     visit: &mut dyn FnMut(&mut [u64]),
 ) {
     let coarse_bits = (fingerprints.len() / PART_LEN).checked_ilog2().unwrap_or(0).min(COARSE_BITS_MAX);
-    // More bins than values that the masked bits may have would be empty.
-    let n_fine_bits_max = mask.count_ones().saturating_sub(coarse_bits).min(FINE_BITS_MAX);
     let mut bins = Bins::default();
     if coarse_bits == 0 {
-        return bins.visit(fingerprints, n_fine_bits_max, |bits| hash(bits & mask), visit);
+        return bins.visit(fingerprints, |bits| hash(bits & mask), visit);
     }
     parts.resize(fingerprints.len(), 0);
     let mut ends = Vec::new();
@@ -37,7 +35,7 @@ pub(super) fn for_each_bin(
     let mut start = 0;
     for end in ends.into_iter().map(|end: u32| end as usize) {
         let part = &parts[start..end];
-        bins.visit(part, n_fine_bits_max, |bits| hash(bits & mask) << coarse_bits, visit);
+        bins.visit(part, |bits| hash(bits & mask) << coarse_bits, visit);
         start = end;
     }
 }
@@ -50,15 +48,9 @@ struct Bins {
 }
 
 impl Bins {
-    fn visit(
-        &mut self,
-        part: &[u64],
-        n_bits_max: u32,
-        hash: impl Fn(u64) -> u64,
-        visit: &mut dyn FnMut(&mut [u64]),
-    ) {
+    fn visit(&mut self, part: &[u64], hash: impl Fn(u64) -> u64, visit: &mut dyn FnMut(&mut [u64])) {
         // As many bins as fingerprints, or up to half as many.
-        let fine_bits = part.len().checked_ilog2().unwrap_or(0).min(n_bits_max).max(1);
+        let fine_bits = part.len().checked_ilog2().unwrap_or(0).clamp(1, FINE_BITS_MAX);
         let digit = |bits| (hash(bits) >> (u64::BITS - fine_bits)) as usize;
         self.sorted.clear();
         self.sorted.resize(part.len(), 0);
