@@ -15,8 +15,8 @@ const FINE_BITS_MAX: u32 = 16;
 /// are in one bin. A bin may hold others too: bins go by a hash of the masked bits, about one
 /// fingerprint a bin.
 ///
-/// Two passes of counting sort: into parts that fit a cache, and within each part into bins. `parts`
-/// is memory for the first, to be given again.
+/// Two passes of counting sort: into parts that fit a cache, and within each part into bins.
+/// `parts` is memory for the first, to be given again.
 pub(super) fn for_each_bin(
     fingerprints: &[u64],
     mask: u64,
