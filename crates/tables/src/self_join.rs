@@ -138,8 +138,8 @@ impl Join<'_> {
         }
     }
 
-    /// Calls `visit` with the pairs found so far. The groups of all are looked up first, so that the
-    /// look-ups wait for memory together.
+    /// Calls `visit` with the pairs found so far. The groups of all are looked up first, so
+    /// that the look-ups wait for memory together.
     fn report_found(&mut self) {
         let found = std::mem::take(&mut self.found);
         let groups: Vec<_> = found.iter().map(|pair| pair.map(|bits| self.groups.near(bits))).collect();
