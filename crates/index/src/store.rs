@@ -114,10 +114,10 @@ pub trait Store: Send + Sync {
     fn give_memory(&self, _n_bytes: u64) {}
 
     /// Makes the first search after later openings as fast as after this one: a store that fills
-    /// tables in memory writes down an image of them, where a large part of the documents is in
-    /// none. A job calls `write_image` at its end. Others may read and write meanwhile. Hands the
-    /// share of the work done, from 0 to 1, to `progress` now and then. Returns true if an image
-    /// was written.
+    /// tables in memory writes down an image of them, where many documents are in none, and frees
+    /// what they take. A job calls `write_image` at its end. Others may read and write meanwhile.
+    /// Hands the share of the work done, from 0 to 1, to `progress` now and then. Returns true if
+    /// an image was written.
     ///
     /// # Errors
     /// Those of a write. The documents are as before, whatever happens.

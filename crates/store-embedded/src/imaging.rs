@@ -55,7 +55,7 @@ pub(super) fn write(shared: &Shared, progress: &mut dyn FnMut(f64)) -> Result<bo
         let found = shared.read(|opened, txn, _| plan::find(shared, opened, txn, &damaged))?;
         let Some(plan) = found else { return Ok(false) };
         shared.environment.with(Opened::make_image)?;
-        let claim = Claim::take(shared, plan.kept)?;
+        let Some(claim) = Claim::take(shared, plan.kept)? else { continue };
         drop_others(shared, claim.generation)?;
         let mut earlier = Earlier::of_all(shared, claim.next_change(), plan.taken, plan.has_gone)?;
         let is_written = claim.make(&mut earlier, progress)?;
@@ -86,19 +86,28 @@ struct Claim<'a> {
 }
 
 impl<'a> Claim<'a> {
-    fn take(shared: &'a Shared, kept: Vec<Header>) -> Result<Self> {
-        let (generation, up_to) = shared.environment.with(|opened| {
+    /// `None` where another writer has replaced the layers below since they were found.
+    fn take(shared: &'a Shared, kept: Vec<Header>) -> Result<Option<Self>> {
+        let begun = shared.environment.with(|opened| {
             let mut txn = opened.write_txn()?;
             shared.metadata(opened, &txn)?;
+            if let Some(below) = kept.last()
+                && !below.is_in(opened, &txn)?
+            {
+                return Ok(None);
+            }
             let last = last_generation(opened, &txn)?;
             let generation = u32::try_from(last + 1)
                 .map_err(|_| Error::corrupt("the generations of the image are used up"))?;
             opened.meta.put(&mut txn, GENERATION_KEY, &record::encode_number(generation.into()))?;
             let up_to = opened.last_change(&txn)?.min(UP_TO_MAX);
             txn.commit()?;
-            Ok((generation, up_to))
+            Ok(Some((generation, up_to)))
         })?;
-        Ok(Self { shared, kept, generation, up_to, n_documents: Cell::new(0) })
+        Ok(begun.map(|(generation, up_to)| {
+            let n_documents = Cell::new(0);
+            Self { shared, kept, generation, up_to, n_documents }
+        }))
     }
 
     /// The first change after the layers below.
