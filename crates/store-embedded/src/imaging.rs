@@ -86,7 +86,7 @@ struct Claim<'a> {
 }
 
 impl<'a> Claim<'a> {
-    /// `None` where another writer has replaced the layers below since they were found.
+    /// Begins a generation. `None` where another writer has replaced the layers below meanwhile.
     fn take(shared: &'a Shared, kept: Vec<Header>) -> Result<Option<Self>> {
         let begun = shared.environment.with(|opened| {
             let mut txn = opened.write_txn()?;
