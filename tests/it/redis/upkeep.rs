@@ -62,9 +62,11 @@ fn open(redis: &Redis, name: &str, retains: bool) -> (FakeClock, Box<dyn Store>)
 }
 
 /// Every fault, one after another, in an index of either kind.
+///
+/// An examination lists all keys of its server, and other tests leave many in theirs.
 #[test]
 fn what_is_wrong_is_found_and_mended() {
-    let Some(redis) = redis() else { return };
+    let Some(redis) = &Redis::start(&[]) else { return };
     let ghost = |place| (FindingKind::Ghost, place);
     let unfiled = |place| (FindingKind::Unfiled, place);
     for (number, (script, retaining_only, expected)) in [
