@@ -13,7 +13,7 @@ use super::batch::{Batch, Records};
 use super::environment::{Environment, METADATA_KEY, Opened};
 use super::errors::Failure;
 use super::expiry::Seen;
-use super::image::{self, Terms};
+use super::image::{self, HEADER_KEYS, Terms};
 use super::limits::Limits;
 use super::ram::Ram;
 use super::texts::Cache;
@@ -129,14 +129,17 @@ impl Shared {
         })
     }
 
-    /// Does `work`, once more if it meets an image that is damaged: without that image then. The
-    /// work has changed nothing where it fails.
+    /// Does `work`, and again for each layer of the image that it finds damaged: without that layer
+    /// then. The work has changed nothing where it fails.
     fn without_damage<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
-        let refused = self.terms.refused();
-        match work() {
-            Err(_) if self.terms.refused() != refused => work(),
-            answer => answer,
+        for _ in HEADER_KEYS {
+            let refused = self.terms.refused();
+            match work() {
+                Err(_) if self.terms.refused() != refused => {}
+                answer => return answer,
+            }
         }
+        work()
     }
 
     /// Brings the tables up to the last commit before this call, step by step, so searches get in

@@ -171,6 +171,23 @@ fn each_block_of_each_layer_damaged_in_turn() {
     );
 }
 
+/// A search goes on without each of them, and so does one that writes.
+#[test]
+fn all_layers_damaged_at_once() {
+    let directory = directory();
+    let store = layered(directory.path());
+    for (key, mut value) in blocks(&store) {
+        value[0] ^= 1;
+        meddle(&store, |opened, txn| opened.image().unwrap().put(txn, &key, &value));
+    }
+    begin_anew(&store);
+    assert_found(&store, &documents(there()));
+    begin_anew(&store);
+    let copy = Document { id: document(900).id, ..document(1) };
+    let outcome = store.insert_if_new(&[copy], &within(3)).unwrap().remove(0);
+    assert_eq!(outcome.original().unwrap().id, document(1).id);
+}
+
 /// A header above is not believed where it is damaged, or where another image is below it: a
 /// program that knows one layer only replaces the lowest and leaves those above.
 #[test]
