@@ -69,6 +69,8 @@ pub(super) fn examine(
         step.report(mends, report);
         first = next;
     }
+    // Another process may have written the first one meanwhile.
+    shared.environment.with(Opened::look_for_image)?;
     let image = shared.read(|opened, txn, _| image::check(opened, txn))?;
     report(Examined::Items(image.n_blocks));
     if let Some(defect) = image.defect {

@@ -51,20 +51,22 @@ fn drop_some(shared: &Shared, opened: &Opened, generation: u32) -> Result<bool, 
     Ok(n_left > 0)
 }
 
-/// Drops the image: its headers, then its blocks. An image that is being written is left off: its
-/// first blocks may go too.
+/// Drops the image: its headers, then its blocks. An image that is being written is left off.
 pub(crate) fn drop_all(shared: &Shared) -> Result<()> {
-    shared.environment.with(|opened| {
+    shared.environment.with(Opened::look_for_image)?;
+    let next = shared.environment.with(|opened| {
         let mut txn = opened.write_txn()?;
         shared.metadata(opened, &txn)?;
         for key in HEADER_KEYS {
             opened.meta.delete(&mut txn, key)?;
         }
+        let mut next = 0;
         if opened.image().is_some() {
-            let next = last_generation(opened, &txn)? + 1;
+            next = last_generation(opened, &txn)? + 1;
             opened.meta.put(&mut txn, GENERATION_KEY, &record::encode_number(next))?;
         }
-        txn.commit()
+        txn.commit()?;
+        Ok(next)
     })?;
-    drop_others(shared, u32::MAX)
+    drop_others(shared, u32::try_from(next).unwrap_or(u32::MAX))
 }

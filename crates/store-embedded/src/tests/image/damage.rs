@@ -129,3 +129,21 @@ fn headers_that_do_not_fit() {
         assert_eq!(store.status().unwrap().image, None);
     }
 }
+
+/// Its blocks would take the room that documents need.
+#[test]
+fn an_image_that_fails_leaves_no_blocks() {
+    const DAMAGED: u64 = 20_005;
+    let directory = directory();
+    let store = open(directory.path());
+    // Three snapshots' worth: blocks of the first are there when the last is read.
+    documents(0..20_010).chunks(1_000).for_each(|some| drop(store.insert(some).unwrap()));
+    let sound = snapshot(&store, |opened, txn| Ok(opened.log.get(txn, &DAMAGED)?.unwrap().to_vec()));
+    meddle(&store, |opened, txn| opened.log.put(txn, &DAMAGED, &sound[1..]));
+    let mut n_blocks = 0;
+    store.write_image(&mut |_| n_blocks = n_blocks.max(blocks(&store).len())).unwrap_err();
+    assert!(n_blocks > 0);
+    assert_eq!(blocks(&store), []);
+    meddle(&store, |opened, txn| opened.log.put(txn, &DAMAGED, &sound));
+    assert!(store.write_image(&mut |_| {}).unwrap());
+}
