@@ -20,8 +20,11 @@ use rustix::fs::Advice;
 use self::block::{Open, damaged, nth};
 use self::packer::Packer;
 
-/// Bytes of an unpacked block: a read is of a page or two.
+/// Bytes of an unpacked block: a page. Most begin with one, so that a read is of no other.
 const BLOCK_BYTES: usize = 4 << 10;
+
+/// The most bytes of a page that are left free, where the next record has no room.
+const FREE_BYTES_MAX: usize = BLOCK_BYTES / 8;
 
 /// Bytes of a packed block of long records: one or a few, since a read decompresses the whole
 /// block.
@@ -91,7 +94,8 @@ struct Block {
     offset: u64,
     /// The number of its first record.
     first: u32,
-    /// Its bytes in memory. In the file it ends where the next one begins.
+    /// Its bytes in memory. In the file it ends where the next one begins, or some free bytes
+    /// before.
     n_bytes: u32,
 }
 
@@ -185,6 +189,11 @@ impl Records {
         let number = self.n_records;
         let n_bytes: usize = parts.iter().map(|part| part.len()).sum();
         let len = u32::try_from(n_bytes).map_err(io::Error::other)?;
+        let n_bytes = n_bytes + size_of_val(&len);
+        let n_free = self.n_free();
+        if self.packing == Packing::Plain && self.n_open > 0 && n_bytes > n_free && n_free <= FREE_BYTES_MAX {
+            self.close_block()?;
+        }
         self.n_records = number.checked_add(1).ok_or_else(|| io::Error::other("there are 2^32 records"))?;
         if number.is_multiple_of(SIGN_EVERY) {
             self.signs.push(self.blocks.len() as u32);
@@ -202,6 +211,12 @@ impl Records {
             self.close_block()?;
         }
         Ok(number)
+    }
+
+    /// The bytes between the end of the open block, as it is, and that of its last page.
+    fn n_free(&self) -> usize {
+        let end = self.n_stored as usize + self.open.len();
+        end.next_multiple_of(BLOCK_BYTES) - end
     }
 
     fn is_short(&self) -> bool {
@@ -267,7 +282,10 @@ impl Records {
 
     /// The offset of a block in the file, and its length there.
     fn place_of(&self, at: u32) -> (u64, u64) {
-        let Block { offset, .. } = self.blocks[at as usize];
+        let Block { offset, n_bytes, .. } = self.blocks[at as usize];
+        if self.packing == Packing::Plain {
+            return (offset, n_bytes.into());
+        }
         let next = Some(at as usize + 1).filter(|&next| next < self.n_written());
         let end = next.map_or(self.n_stored, |next| self.blocks[next].offset);
         (offset, end - offset)

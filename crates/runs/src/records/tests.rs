@@ -57,3 +57,22 @@ fn texts_take_half_of_their_bytes() {
     }
     assert!(records.n_bytes() < n_bytes / 2, "{} of {n_bytes}", records.n_bytes());
 }
+
+/// Short records share pages, and a read of one is of one page. Long ones leave few bytes free.
+#[test]
+fn plain_blocks_begin_with_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    for (n_bytes, is_short) in [(150..190, true), (1..400, true), (3_000..5_000, false)] {
+        let mut records = Records::create(folder.path(), Packing::Plain, 0).unwrap();
+        let mut n_pushed = 0;
+        for n in (0..2_000).map(|n| n_bytes.start + n * 7919 % n_bytes.len()) {
+            n_pushed += n as u64;
+            records.push(&[&vec![1; n]]).unwrap();
+        }
+        let is_page = |block: &Block| {
+            block.offset.is_multiple_of(BLOCK_BYTES as u64) && block.n_bytes <= BLOCK_BYTES as u32
+        };
+        assert!(!is_short || records.blocks.iter().all(is_page), "{n_bytes:?}");
+        assert!(records.n_bytes() < n_pushed + n_pushed / 10, "{n_bytes:?}: {}", records.n_bytes());
+    }
+}

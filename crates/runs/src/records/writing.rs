@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::block::Open;
 use super::packer::Packer;
-use super::{Block, LEVEL, Packing, Records, SHORT_LEVEL};
+use super::{Block, FREE_BYTES_MAX, LEVEL, Packing, Records, SHORT_LEVEL};
 
 impl Records {
     pub(super) fn close_block(&mut self) -> io::Result<()> {
@@ -17,7 +17,11 @@ impl Records {
         let n_records = mem::take(&mut self.n_open);
         match self.packing {
             Packing::Plain => {
+                let n_free = self.n_free();
                 let mut bytes = mem::take(&mut self.open);
+                if n_free <= FREE_BYTES_MAX {
+                    bytes.resize(bytes.len() + n_free, 0);
+                }
                 self.write(self.blocks.len() - 1, &bytes)?;
                 bytes.clear();
                 self.open = bytes;
