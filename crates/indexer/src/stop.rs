@@ -36,6 +36,11 @@ impl Stop {
         Ok(LISTENING.get_or_init(|| listening).clone())
     }
 
+    /// Fails once a signal was received, if signals are noted.
+    pub(crate) fn check_heard() -> Result<(), Stopped> {
+        LISTENING.get().map_or(Ok(()), Self::check)
+    }
+
     /// Returns true if signals are noted, and do not end the process.
     pub(crate) fn is_listening() -> bool {
         LISTENING.get().is_some()

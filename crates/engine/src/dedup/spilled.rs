@@ -8,7 +8,8 @@
 //! were taken, unless they have ranks.
 //!
 //! Memory: one bit for each document, 8 bytes if they have ranks, some bytes for each block of
-//! records, the sorters' share, and what [`proposals`] says of crowds.
+//! records, hashes of the ids that come again, the shares of the sorters and of what was read
+//! recently, and what [`proposals`] says of crowds.
 
 mod deciding;
 mod documents;
@@ -161,12 +162,13 @@ impl Spilled {
         state.documents.n_bytes() + words
     }
 
-    /// Ends the taking, and finds the proposals for each document. Hands the share of the work done
-    /// to `progress` now and then.
+    /// Ends the taking, and finds the proposals for each document. What is read recently takes at
+    /// most `n_cached_bytes` from now on. Hands the share of the work done to `progress` now and
+    /// then.
     ///
     /// # Errors
     /// A failed read or write, and `Internal` at a second call.
-    pub fn propose(&self, progress: &mut dyn FnMut(f64)) -> Result<()> {
+    pub fn propose(&self, n_cached_bytes: usize, progress: &mut dyn FnMut(f64)) -> Result<()> {
         let mut state = self.state();
         let Phase::Taking(taking) = std::mem::replace(&mut state.phase, Phase::Failed) else {
             return Err(out_of_order());
@@ -182,6 +184,9 @@ impl Spilled {
             io::Result::Ok((ids_again, order, proposals))
         };
         let (ids_again, order, proposals) = propose().map_err(|error| self.failed(error))?;
+        if let Some(documents) = Arc::get_mut(&mut state.documents) {
+            documents.set_cache(n_cached_bytes);
+        }
         let (readings, again) = (Default::default(), HashMap::new());
         let deciding = Deciding { proposals, order, readings, open: None, again, ids_again, n_kept: 0 };
         state.phase = Phase::Deciding(Box::new(deciding));

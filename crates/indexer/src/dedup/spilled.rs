@@ -14,16 +14,23 @@ use super::decided;
 use super::results::{Joins, Results};
 use super::rule::Rule;
 use crate::job::Survey;
-use crate::memory;
+use crate::memory::{self, Watch};
 use crate::numbers::megabytes;
 use crate::pipeline::{Fingerprinted, Item};
 use crate::progress::Console;
+use crate::stop::Stop;
 
 /// The share of the input from which on the files so far predict the whole.
 const SHARE_THAT_TELLS: f64 = 0.02;
 
 /// Bytes of all files, with what is sorted later, for each byte of the first pass.
 const GROWTH: f64 = 1.3;
+
+/// Bytes of memory for the turn of each document that has a rank.
+const RANKED_BYTES: u64 = 8;
+
+/// Documents decided between two looks at the memory and at signals.
+const LOOK_EVERY: usize = 4 << 10;
 
 /// The documents of a run in files.
 pub(crate) struct SpilledRun {
@@ -34,6 +41,7 @@ pub(crate) struct SpilledRun {
     /// Documents of the first pass without a rank.
     pub(super) n_unranked: u64,
     has_told: bool,
+    has_ranks: bool,
 }
 
 impl SpilledRun {
@@ -44,7 +52,7 @@ impl SpilledRun {
         let spilled = spilled.with_context(|| {
             format!("failed to make files in {}; name another folder with --temp", folder.display())
         })?;
-        Ok(Self { spilled, folder: folder.to_owned(), n_taken: 0, n_unranked: 0, has_told: false })
+        Ok(Self { spilled, folder: folder.to_owned(), n_taken: 0, n_unranked: 0, has_told: false, has_ranks })
     }
 
     pub(crate) fn spilled(&self) -> &Arc<Spilled> {
@@ -65,7 +73,12 @@ impl SpilledRun {
         mut take: impl FnMut(Option<Verdict>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let Rule { engine, kept, .. } = rule;
+        let memory = Watch::new();
         for turn in 0..n {
+            if turn.is_multiple_of(LOOK_EVERY) {
+                memory.check_step(0)?;
+                Stop::check_heard()?;
+            }
             let decided = self.spilled.decide(turn as u32, |_, _| true, kept, engine.index());
             take(decided.context(FAILED)?.context(CHANGED)?.verdict)?;
         }
@@ -193,7 +206,13 @@ impl Survey for SpilledRun {
     }
 
     fn finish(&mut self, progress: &mut dyn FnMut(&str, f64)) -> anyhow::Result<()> {
-        Ok(self.spilled.propose(&mut |share| progress("pairing documents that share a bucket", share))?)
+        if self.has_ranks {
+            Watch::new().check_step(RANKED_BYTES * self.spilled.len() as u64)?;
+        }
+        // Many documents are near to one that was read recently.
+        let n_cached_bytes = memory::share() / 2;
+        let mut progress = |share| progress("pairing documents that share a bucket", share);
+        Ok(self.spilled.propose(n_cached_bytes, &mut progress)?)
     }
 }
 

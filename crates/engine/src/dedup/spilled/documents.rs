@@ -87,6 +87,14 @@ impl Documents {
         })
     }
 
+    /// Gives what was read recently `n_cached_bytes` from now on: most of it to the features, which
+    /// are read for each pair, and a text where a pair may be near.
+    pub(super) fn set_cache(&mut self, n_cached_bytes: usize) {
+        let of_texts = n_cached_bytes / 4;
+        self.features.set_cache(n_cached_bytes - of_texts);
+        self.texts.set_cache(of_texts);
+    }
+
     pub(super) fn len(&self) -> u32 {
         self.features.len()
     }

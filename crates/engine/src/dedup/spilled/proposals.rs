@@ -148,31 +148,47 @@ impl Keys {
         let mut crowd_flags = Vec::new();
         let (n_words, mut n_done) = (words.len(), 0_u64);
         let mut words = words.finish(n_bytes_max);
+        let mut join = |crowd: u32, bucket: &mut Vec<u32>| {
+            let mut turns = bucket.drain(..).map(turn_of);
+            turns.try_for_each(|turn| members.push(part_of(turn), word(turn, crowd)))
+        };
+        // Those of a bucket that are in no crowd yet.
         let mut bucket: Vec<u32> = Vec::new();
         while let Some(first) = words.next_word()? {
             let (part, (key, number)) = (words.part(), halves(first));
             bucket.clear();
             bucket.push(number);
+            let (mut n_bucket, mut crowd) = (1, None);
             while let Some(next) = words.peek()?
                 && words.part() == part
                 && halves(next).0 == key
             {
-                bucket.push(halves(next).1);
+                let number = halves(next).1;
                 words.next_word()?;
+                if n_bucket == 1 {
+                    met.set(bucket[0]);
+                }
+                met.set(number);
+                bucket.push(number);
+                n_bucket += 1;
+                if bucket.len() > PAIRED_MAX {
+                    let crowd = match crowd {
+                        Some(crowd) => crowd,
+                        None => {
+                            let number = u32::try_from(crowd_flags.len()).map_err(io::Error::other)?;
+                            crowd_flags.push(flags[part / PARTS_A_FLAG]);
+                            *crowd.insert(number)
+                        }
+                    };
+                    join(crowd, &mut bucket)?;
+                }
             }
-            n_done += bucket.len() as u64;
-            if n_done % (1 << 16) < bucket.len() as u64 {
+            n_done += n_bucket;
+            if n_done % (1 << 16) < n_bucket {
                 progress(n_done as f64 / n_words as f64);
             }
-            if bucket.len() > 1 {
-                bucket.iter().for_each(|&number| met.set(number));
-            }
-            if bucket.len() > PAIRED_MAX {
-                let crowd = u32::try_from(crowd_flags.len()).map_err(io::Error::other)?;
-                crowd_flags.push(flags[part / PARTS_A_FLAG]);
-                for turn in bucket.iter().map(|&number| turn_of(number)) {
-                    members.push(part_of(turn), word(turn, crowd))?;
-                }
+            if let Some(crowd) = crowd {
+                join(crowd, &mut bucket)?;
                 continue;
             }
             if turns.is_some() {

@@ -37,7 +37,7 @@ fn spilled(
     for ((id, features), rank) in ids.iter().zip(&features).zip(ranks) {
         spilled.take(id, features.as_ref(), 7, *rank).unwrap();
     }
-    spilled.propose(&mut |_| {}).unwrap();
+    spilled.propose(1 << 20, &mut |_| {}).unwrap();
     for (number, (id, features)) in (0..).zip(ids.iter().zip(&features)) {
         let taken = spilled.taken(number).unwrap();
         assert_eq!((&taken.id, &taken.features), (id, features));
@@ -155,7 +155,7 @@ fn a_run_that_is_given_up_leaves_no_thread() {
     for (id, features) in ids.iter().zip(&features) {
         spilled.take(id, features.as_ref(), 7, 0).unwrap();
     }
-    spilled.propose(&mut |_| {}).unwrap();
+    spilled.propose(1 << 20, &mut |_| {}).unwrap();
     let mut kept = Kept::default().with_recipe(engine.index().recipe()).of_spilled(&spilled);
     let decided = spilled.decide(0, |_, _| true, &mut kept, engine.index()).unwrap();
     assert_eq!(decided.unwrap().verdict, Some(Verdict::Kept));
@@ -194,7 +194,7 @@ fn bounds_leave_out_the_same() {
         for ((id, features), rank) in ids.iter().zip(&features).zip(ranks.clone()) {
             spilled.take(id, features.as_ref(), 7, rank).unwrap();
         }
-        spilled.propose(&mut |_| {}).unwrap();
+        spilled.propose(1 << 20, &mut |_| {}).unwrap();
         let taken = ids.iter().cloned().zip(features.iter().cloned());
         let mut documents: Vec<(u64, Document)> = taken
             .zip(ranks.clone())

@@ -16,7 +16,8 @@ impl Order {
     /// Reads the ranks in their order, each followed by the number of its document.
     pub(super) fn of(ranks: StringSorter, n_documents: u32) -> io::Result<Self> {
         let mut sorted = ranks.finish()?;
-        let mut order = Self { numbers: Vec::new(), turns: vec![0; n_documents as usize] };
+        let mut order =
+            Self { numbers: Vec::with_capacity(n_documents as usize), turns: vec![0; n_documents as usize] };
         while let Some(entry) = sorted.next_string()? {
             let number = entry.last_chunk().map(|number| u32::from_be_bytes(*number));
             let number = number.filter(|number| *number < n_documents);
