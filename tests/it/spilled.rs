@@ -2,13 +2,14 @@
 //! the same.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{command, run, run_with_input, until_within};
+use crate::support::{command, run, run_with_input, signal, until_within};
 
 /// Memory in which [`MANY`] documents do not fit.
 const SMALL: &str = "64MB";
@@ -140,7 +141,8 @@ fn a_run_beyond_its_memory_decides_the_same() {
     }
 }
 
-/// A killed job takes all documents again and decides them again, and writes on where it was.
+/// A killed job takes all documents again and decides them again, and writes on where it was. One
+/// that is told to stop does so in its first pass, too, long before its next checkpoint.
 #[test]
 fn a_job_that_is_killed_beyond_its_memory_goes_on() {
     let place = tempfile::tempdir().unwrap();
@@ -152,6 +154,12 @@ fn a_job_that_is_killed_beyond_its_memory_goes_on() {
     run("indexer", args.into_iter().chain([&*whole])).expect(0);
     let limits = ["--journal", &journal, "--checkpoint-records", "1000", "--memory-max", SMALL];
     let args: Vec<&str> = args.into_iter().chain([&*kept]).chain(limits).collect();
+    let rarely = args.iter().map(|arg| if *arg == "1000" { "1000000" } else { arg });
+    let mut told = command("indexer", rarely).stderr(Stdio::piped()).spawn().unwrap();
+    let said = BufReader::new(told.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(said.into_iter().any(|line| line.contains(SAID)));
+    signal(&told, "-TERM");
+    assert_eq!(told.wait().unwrap().code(), Some(143));
     let mut killed = command("indexer", &args).spawn().unwrap();
     until_within(Duration::from_secs(300), || {
         assert_eq!(killed.try_wait().unwrap(), None, "the run ended before it was killed");

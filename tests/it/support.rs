@@ -21,7 +21,7 @@ mod worker;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -145,6 +145,12 @@ pub(crate) fn run_command(command: &mut Command) -> Run {
 
 /// Flags for comparisons with simhash distances: the index takes every proposed pair.
 pub(crate) const CLASSIC: [&str; 4] = ["--profile", "classic", "--verify", "off"];
+
+/// Sends a signal, as `-TERM`, to a child.
+pub(crate) fn signal(child: &Child, signal: &str) {
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill(1) runs");
+    assert!(sent.success());
+}
 
 /// Returns a command of a program with piped output, without settings from this environment.
 pub(crate) fn command<A: AsRef<OsStr>>(name: &str, args: impl IntoIterator<Item = A>) -> Command {

@@ -111,7 +111,7 @@ impl Sink for Deduplication {
     }
 
     fn has_way_out(&self) -> bool {
-        self.can_spill || self.index().is_some_and(has_tables)
+        self.can_spill || self.is_bounded() || self.index().is_some_and(has_tables)
     }
 
     fn index(&self) -> Option<&Index> {
@@ -145,6 +145,11 @@ impl Deduplication {
         let Self { mut rule, .. } = self;
         spilled.decide_again(self.n_taken, &mut rule)?;
         Ok(Self { rule, spilled: Some(spilled), can_spill: false, ..self })
+    }
+
+    /// Returns true if the memory of the run does not depend on the size of the input.
+    fn is_bounded(&self) -> bool {
+        self.spilled.is_some() && !self.results.reads_features()
     }
 
     /// Decides the pending items, in the order of the input.

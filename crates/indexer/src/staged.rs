@@ -199,10 +199,7 @@ impl Staged {
         let failed = || format!("failed to read {}", file.display());
         let file = File::open(file).with_context(failed)?;
         let mut upload = self.begun.begin(address)?;
-        let may_go_on = || match Stop::is_listening() {
-            true => Ok(Stop::listen()?.check()?),
-            false => Ok(()),
-        };
+        let may_go_on = || Ok(Stop::check_heard()?);
         if let Err(error) = upload.send(&file, may_go_on) {
             self.begun.give_up(&[upload]);
             return Err(error);

@@ -8,7 +8,7 @@ use std::process::{Child, Output};
 use serde_json::json;
 
 use super::{Job, assert_same, corpora};
-use crate::support::{command, made_up_corpus, run, sealed, unsealed, until};
+use crate::support::{command, made_up_corpus, run, sealed, signal, unsealed, until};
 
 const N: usize = 4_000;
 
@@ -18,16 +18,11 @@ fn write_corpus(place: &Path) -> String {
     corpus.to_str().unwrap().to_owned()
 }
 
-fn send(child: &Child, signal: &str) {
-    let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-}
-
 /// Starts a job, waits until its work has begun, and sends signals.
 fn signalled(job: &Job, signals: &[&str]) -> Output {
     let child = job.spawn();
     until(|| job.folder.join("journal/job.json").exists());
-    signals.iter().for_each(|signal| send(&child, signal));
+    signals.iter().for_each(|name| signal(&child, name));
     child.wait_with_output().unwrap()
 }
 
@@ -166,7 +161,7 @@ fn two_runs_at_once_do_not_share_a_journal() {
     let job = Job::dedup(place.path(), "job", &corpus, &[]);
     let mut first = job.spawn();
     until(|| job.folder.join("journal/job.json").exists());
-    send(&first, "-STOP");
+    signal(&first, "-STOP");
     let second = run("indexer", &job.args).expect(2);
     assert!(second.stderr.contains("another run is at work"), "{}", second.stderr);
     // A new run started at once gets the lock when the killed one releases it.

@@ -99,9 +99,7 @@ impl Worker {
     }
 
     fn send(&self, signal: &str) {
-        let id = self.child.id().to_string();
-        let sent = Command::new("kill").args([signal, &id]).status().expect("kill(1) runs");
-        assert!(sent.success());
+        super::signal(&self.child, signal);
     }
 
     /// Waits for the end and returns the exit code and the rest of the log.

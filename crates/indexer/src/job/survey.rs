@@ -14,6 +14,7 @@ use crate::memory::Watch;
 use crate::output::is_stdout;
 use crate::pipeline::{Fingerprinted, Pipeline, Wanted};
 use crate::progress::Console;
+use crate::stop::Stop;
 
 /// The consumer of the documents of a pass before the run.
 pub(crate) trait Survey {
@@ -97,6 +98,7 @@ impl Job {
             if !self.inputs.are_copies_whole() {
                 self.inputs.again().map_err(|path| anyhow!("{}", only_once(path)))?;
             }
+            Stop::check_heard()?;
             Ok(memory.check(self.journal.is_some())?)
         })?;
         survey.finish(&mut |step, share| self.progress.show_step(step, share))?;
