@@ -86,7 +86,7 @@ The four usual tasks, on the sample that comes with the source:
  2. Drop them from a corpus, and look at what is dropped and why:
     indexer dedup tests/data/news.jsonl --output kept.jsonl --report out.html
 
- 3. Drop what was seen before, in this corpus or in any earlier one:
+ 3. Drop also what an earlier run kept under another id:
     indexer dedup tests/data/news.jsonl --store embedded:seen --output new.jsonl
 
  4. Build an index to query, in a job that goes on where it was after a crash:

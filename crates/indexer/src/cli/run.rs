@@ -66,11 +66,11 @@ pub(crate) struct JournalArgs {
     /// Nothing is lost or counted twice, and the outputs are those of a run without a stop; until
     /// they are whole they are called `.NAME.….partial`. When the job is done, the same command
     /// says so and does nothing. The first run makes the directory. A job with other inputs or
-    /// options is refused; remove the directory to begin anew. Inputs and outputs must be files; it
-    /// goes with neither --report nor --clusters, which are made of what one run has seen, nor
-    /// --dry-run. Ctrl-C and SIGTERM stop it at the next checkpoint, some seconds on, with exit
-    /// status 130 and 143; a second one, or one in the first of two readings (--keep), stops it at
-    /// once, and what came after the last checkpoint is done again.
+    /// options is refused; remove the directory to begin anew. Inputs and outputs must not be
+    /// pipes; it goes with none of --report, --clusters and --pairs, which are made of what one run
+    /// has seen, nor with --dry-run. Ctrl-C and SIGTERM stop it at the next checkpoint, some
+    /// seconds on, with exit status 130 and 143; a second one, or one in the first of two readings
+    /// (--keep), stops it at once, and what came after the last checkpoint is done again.
     #[arg(long, value_name = "DIR", env = "PIGEONHOLE_JOURNAL", value_parser = path_for(Role::Journal))]
     pub(crate) journal: Option<PathBuf>,
     /// Take a checkpoint after this many records, or 64 MiB of text, whichever comes first

@@ -60,8 +60,8 @@ pub struct BuiltArgs {
 
     /// Confirm near-duplicates: on or off.
     ///
-    /// off takes every pair for near-duplicates whose simhashes are within --max-distance: up to a
-    /// third of them are not. It saves 130 bytes a document, and only profile classic can do
+    /// off takes every pair for near-duplicates whose simhashes are within --max-distance: of
+    /// short texts most are not. It saves 130 bytes a document, and only profile classic can do
     /// without. An index keeps what it was made with, so this is for a new one [default: on].
     #[arg(
         long,
