@@ -160,6 +160,7 @@ fn a_job_that_is_killed_beyond_its_memory_goes_on() {
     assert!(said.into_iter().any(|line| line.contains(SAID)));
     signal(&told, "-TERM");
     assert_eq!(told.wait().unwrap().code(), Some(143));
+    fs::remove_dir_all(&journal).unwrap();
     let mut killed = command("indexer", &args).spawn().unwrap();
     until_within(Duration::from_secs(300), || {
         assert_eq!(killed.try_wait().unwrap(), None, "the run ended before it was killed");
