@@ -48,13 +48,15 @@ impl Cluster {
         let mut table = Table::new(families.iter().map(family));
         table.state = ENABLED;
         state.tables.insert(name.to_owned(), table);
-        let mut starts: Vec<Bytes> = splits.iter().map(|start| Bytes::copy_from_slice(start)).collect();
-        starts.insert(0, Bytes::new());
-        for (place, start) in starts.iter().enumerate() {
-            let end = starts.get(place + 1).cloned().unwrap_or_default();
-            let server = state.idlest();
-            state.add_region(name, start.clone(), end, server);
-        }
+        state.add_regions(name, splits);
+    }
+
+    /// Drops a table and makes it anew with the same rows, in one moment: other calls come before
+    /// or after.
+    pub fn make_table_anew(&self, name: &str, splits: &[&[u8]]) {
+        let mut state = lock(&self.0.state);
+        state.regions.retain(|_, region| region.table != name);
+        state.add_regions(name, splits);
     }
 
     /// Drops a table, if it is there.

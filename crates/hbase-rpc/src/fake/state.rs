@@ -133,6 +133,16 @@ impl State {
         Err(Failure::last("regionserver.NoSuchColumnFamilyException", &what))
     }
 
+    /// Adds the regions of a table that has none.
+    pub(super) fn add_regions(&mut self, table: &str, splits: &[&[u8]]) {
+        let mut starts: Vec<Bytes> = splits.iter().map(|start| Bytes::copy_from_slice(start)).collect();
+        starts.insert(0, Bytes::new());
+        for (place, start) in starts.iter().enumerate() {
+            let end = starts.get(place + 1).cloned().unwrap_or_default();
+            self.add_region(table, start.clone(), end, self.idlest());
+        }
+    }
+
     /// Adds a region with a name of its own. The caller has removed the regions in its place.
     pub(super) fn add_region(&mut self, table: &str, start: Bytes, end: Bytes, server: usize) {
         let id = self.next_id();

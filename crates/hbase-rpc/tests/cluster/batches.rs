@@ -84,11 +84,7 @@ async fn puts_arrive_whatever_happens_to_regions() {
             cluster.kill(0);
             cluster.recover(0);
         },
-        |cluster| {
-            let rows = cluster.rows("t");
-            cluster.create_table("t", &["f"], &[b"e0050"]);
-            cluster.put("t", rows.into_iter().flatten().collect());
-        },
+        |cluster| cluster.make_table_anew("t", &[b"e0050"]),
     ];
     for deed in deeds {
         puts_arrive_through(Fault::before("Multi", deed)).await;
