@@ -60,7 +60,9 @@ pub(super) fn write(shared: &Shared, progress: &mut dyn FnMut(f64)) -> Result<bo
         let mut earlier = Earlier::of_all(shared, claim.next_change(), plan.taken, plan.has_gone)?;
         let is_written = claim.make(&mut earlier, progress).inspect_err(|_| {
             // What could not be ended must not take the disk that documents need.
-            let _ = drop_others(shared, claim.generation.saturating_add(1));
+            if let Err(error) = drop_others(shared, claim.generation.saturating_add(1)) {
+                tracing::warn!(%error, "blocks of an image that failed stay until the next one is written");
+            }
         })?;
         let found = earlier.iter().find(|earlier| earlier.ending() == Some(Ending::Damaged));
         if let Some(found) = found {
