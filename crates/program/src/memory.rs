@@ -13,6 +13,9 @@ const LEFT_PART: u64 = 16;
 const LEFT_PART_OF_SMALL: u64 = 8;
 const LEFT_BYTES: u64 = 32 << 20;
 
+/// Bytes of free memory at the end of a heap that it may hold once memory is given back.
+const HEAP_END_BYTES: i32 = 1 << 20;
+
 /// Divisor of the free memory.
 const SPARE_PART: u64 = 16;
 
@@ -158,13 +161,17 @@ pub fn limit_memory(n_bytes: u64) {
     ASKED.get_or_init(|| n_bytes);
 }
 
-/// Returns what is free to the system. The allocator keeps freed memory for later calls, in which a
-/// limit counts it.
+/// Returns what is free to the system, and from now on what becomes free. The allocator keeps freed
+/// memory for later calls, in which a limit counts it.
 pub fn give_memory_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[expect(unsafe_code, reason = "only glibc can give back what its heaps hold")]
-    // SAFETY: the call takes a number of bytes to keep, and locks each heap while it works there.
+    // SAFETY: the first call takes the number of bytes that the end of a heap may hold, which
+    // glibc reads whenever memory is freed. The second one takes a number of bytes to keep, and
+    // locks each heap while it works there.
     unsafe {
+        // `malloc_trim` leaves the end of each heap but the first as it is.
+        libc::mallopt(libc::M_TRIM_THRESHOLD, HEAP_END_BYTES);
         libc::malloc_trim(0);
     }
 }
@@ -238,6 +245,22 @@ Limit                     Soft Limit           Hard Limit           Units
 Max data size             300000000            unlimited            bytes
 Max address space         unlimited            unlimited            bytes
 ";
+
+    /// glibc keeps the end of a heap of another thread than the first, the more the larger the
+    /// blocks that were freed before.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    #[test]
+    fn memory_of_ended_threads_is_given_back() {
+        drop(std::hint::black_box(vec![1_u8; 24 << 20]));
+        let of_thread = || (0..200_000_u64).map(|n| Box::new([n; 13])).collect::<Vec<_>>();
+        let held = std::thread::spawn(of_thread).join().unwrap();
+        give_memory_back();
+        let before = held_bytes().unwrap();
+        drop(std::hint::black_box(held));
+        give_memory_back();
+        let n_given_back = before.saturating_sub(held_bytes().unwrap());
+        assert!(n_given_back > 16 << 20, "{n_given_back}");
+    }
 
     #[test]
     fn the_nearest_limit_counts() {
