@@ -103,6 +103,9 @@ impl Grams {
 
 /// Returns the different bigrams, ascending, of a text with at most [`SHORT_MAX`].
 fn few_bigrams(codes: &[Code]) -> Option<Box<[u64]>> {
+    if codes.len() > SHORT_MAX && grams::are_more_distinct(codes, key(), SHORT_MAX) {
+        return None;
+    }
     let mut few: Vec<u64> = Vec::with_capacity(SHORT_MAX + 1);
     let mut is_few = true;
     grams::packed_bigrams(codes, |bigram| {

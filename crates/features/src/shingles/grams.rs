@@ -153,7 +153,7 @@ fn distinct(window: &[Code], key: Key) -> u64 {
 }
 
 /// Returns true if the filter alone tells that there are more than `n_max` different bigrams.
-fn are_more_distinct(codes: &[Code], key: Key, n_max: usize) -> bool {
+pub(super) fn are_more_distinct(codes: &[Code], key: Key, n_max: usize) -> bool {
     /// The bigrams looked at together, without a jump.
     const BLOCK_LEN: usize = 32;
     let (mut filter, mut n) = ([0; FILTER_LEN], 0);

@@ -1,7 +1,7 @@
 //! The n-grams of a text by their positions.
 
 use super::characters::{CJK, Code};
-use super::grams::{self, Key};
+use super::grams::{self, Chunk, Key};
 
 /// The different n-grams of one text: open addressing with linear probing.
 ///
@@ -59,8 +59,13 @@ impl Occurrences {
     /// Finds the n-grams of a text of fewer than 2^32 characters.
     pub(super) fn of(codes: &[Code], key: Key) -> Self {
         let n = n_positions(codes);
-        let mut all = Self { places: free_places(n), place_of: Box::default(), n_distinct: 0 };
-        all.place_of = (0..n).map(|at| all.insert(codes, at, hash_at(codes, at, key)) as u32).collect();
+        let mut all = Self::with_room_for(n);
+        let mut place_of = Vec::with_capacity(n);
+        grams::for_each_chunk(codes, key, &mut Chunk::default(), |hashes| {
+            let from = place_of.len();
+            place_of.extend((from..).zip(hashes).map(|(at, &hash)| all.insert(codes, at, hash) as u32));
+        });
+        all.place_of = place_of.into();
         all
     }
 
