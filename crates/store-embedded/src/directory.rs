@@ -18,9 +18,12 @@ pub(super) const PARTIAL_FILE: &str = "data.mdb.partial";
 /// LMDB's locks and its table of readers.
 pub(super) const LOCK_FILE: &str = "lock.mdb";
 
-/// Files ignored in a directory taken for empty: LMDB's lock, created before the data, and an entry
-/// of a volume's root.
-const IGNORED_FILES: [&str; 2] = [LOCK_FILE, "lost+found"];
+/// The file that the writer of an image locks. It has nothing in it.
+pub(super) const IMAGE_LOCK_FILE: &str = "image.lock";
+
+/// Files ignored in a directory taken for empty: locks, created before the data or left by an index
+/// that was removed, and an entry of a volume's root.
+const IGNORED_FILES: [&str; 3] = [LOCK_FILE, IMAGE_LOCK_FILE, "lost+found"];
 
 /// A directory for its owner only.
 const MODE: u32 = 0o700;

@@ -3,9 +3,10 @@
 //! A writer adds a layer of the records that are in none, and merges with them the entries of the
 //! layers that are small beside it.
 //!
-//! Each layer is of a generation of its own. A writer that finds a later generation begun leaves
-//! off, so of two at once one ends. Leftovers of a killed writer are of no header's generation, and
-//! the next writer drops them.
+//! A lock lets one writer at a time begin. Each layer is of a generation of its
+//! own: a writer leaves off where a later one was begun all the same, by a program of before or
+//! since the image was dropped. Leftovers of a killed writer are of no header's generation, and the
+//! next writer drops them.
 
 mod cutter;
 mod drop;
@@ -14,19 +15,25 @@ mod pipe;
 mod plan;
 
 use std::cell::Cell;
+use std::fs::File;
 use std::io;
 use std::mem;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::sync::mpsc::SyncSender;
 
 use heed::{PutFlags, RoTxn, RwTxn};
 use index::{Error, Family, Metadata, Result, Sketch, SketchKind};
 use runs::WordSorter;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use self::cutter::{Cutter, Ready};
 pub(super) use self::drop::drop_all;
 use self::drop::drop_others;
 use self::earlier::{Earlier, Ending, Entries, Merged};
 use self::pipe::pipe;
+use super::directory::IMAGE_LOCK_FILE;
 use super::environment::Opened;
 use super::errors::{Failure, io_error};
 use super::image::{
@@ -46,9 +53,49 @@ const N_FLAGS: usize = 256;
 /// Numbers of documents have 32 bits in an image. Those above stay in tables.
 const UP_TO_MAX: u64 = u32::MAX as u64;
 
-/// Writes a layer of the image where enough has changed, and returns true if it did. Hands the
-/// share of the work done to `progress` after each step.
+/// Writes a layer of the image where enough has changed and no other writer is at work, and returns
+/// true if it did. Hands the share of the work done to `progress` after each step.
 pub(super) fn write(shared: &Shared, progress: &mut dyn FnMut(f64)) -> Result<bool> {
+    // Two writers that each find the other's generation begun would get nowhere.
+    let _locked = match lock(shared.environment.directory()) {
+        Ok(Some(locked)) => Some(locked),
+        Ok(None) => {
+            tracing::info!("another program writes the image of the search tables");
+            return Ok(false);
+        }
+        Err(error) => {
+            tracing::warn!(%error, "the image cannot be locked: of two writers of it one begins anew");
+            None
+        }
+    };
+    write_unlocked(shared, progress)
+}
+
+/// The lock of the writer of an image.
+struct Locked(File);
+
+impl Drop for Locked {
+    /// A forked process may hold the file open.
+    fn drop(&mut self) {
+        if let Err(error) = flock(&self.0, FlockOperation::Unlock) {
+            tracing::warn!(%error, "the lock of the image cannot be released");
+        }
+    }
+}
+
+/// Takes the lock. `None` where another writer of an image has it.
+fn lock(directory: &Path) -> io::Result<Option<Locked>> {
+    let path = directory.join(IMAGE_LOCK_FILE);
+    let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(path)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(Locked(file))),
+        Err(Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// As [`write`], also where another writer is at work: that one leaves off.
+pub(super) fn write_unlocked(shared: &Shared, progress: &mut dyn FnMut(f64)) -> Result<bool> {
     let mut damaged = Vec::new();
     loop {
         shared.environment.with(Opened::look_for_image)?;

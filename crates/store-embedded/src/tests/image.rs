@@ -147,7 +147,8 @@ fn leftovers_are_dropped() {
     assert_found(&store, &documents(0..100));
 }
 
-/// Many writers of images at once, beside writers of documents and searches.
+/// Many writers of images at once, beside writers of documents and searches. One of them takes no
+/// lock.
 #[test]
 fn writers_of_images_at_once() {
     let directory = directory();
@@ -155,11 +156,12 @@ fn writers_of_images_at_once() {
     store.insert(&documents(0..200)).unwrap();
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
+        for write in [imaging::write, imaging::write_unlocked] {
+            let (store, is_done) = (&store, &is_done);
+            scope.spawn(move || {
                 while !is_done.load(Ordering::SeqCst) {
-                    store.write_image(&mut |_| {}).unwrap();
-                    forget(&store);
+                    write(&store.shared, &mut |_| {}).unwrap();
+                    forget(store);
                 }
             });
         }

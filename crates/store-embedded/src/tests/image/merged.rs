@@ -116,6 +116,21 @@ fn a_damaged_image_is_not_taken_over() {
     }
 }
 
+/// A second writer of an image leaves the first one alone, however long that takes.
+#[test]
+fn one_writer_of_an_image_at_a_time() {
+    let directory = directory();
+    let store = imaged(directory.path());
+    imaging::drop_all(&store.shared).unwrap();
+    let mut n_tried = 0;
+    let is_written = store.write_image(&mut |_| {
+        assert!(!store.write_image(&mut |_| {}).unwrap());
+        n_tried += 1;
+    });
+    assert!(is_written.unwrap() && n_tried > 1, "{n_tried}");
+    assert_eq!(content(&store), made_anew(&store));
+}
+
 /// A writer of an image leaves off where another image takes the place of the one that it reads,
 /// and where all images are dropped.
 #[test]
@@ -130,7 +145,9 @@ fn images_change_under_a_writer() {
         let is_written = store.write_image(&mut |share| {
             if share > 0.5 && !std::mem::replace(&mut is_done, true) {
                 match how {
-                    "another image" => assert!(store.write_image(&mut |_| {}).unwrap()),
+                    "another image" => {
+                        assert!(imaging::write_unlocked(&store.shared, &mut |_| {}).unwrap());
+                    }
                     _ => imaging::drop_all(&store.shared).unwrap(),
                 }
             }
