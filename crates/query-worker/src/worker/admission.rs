@@ -154,8 +154,13 @@ impl Admission {
     /// ends it. Of work of more bytes than may be taken at once, the least that it takes counts.
     fn check(&self, n_bytes: usize) -> Result<(), Problem> {
         let n_bytes = n_bytes.min(self.n_pieces * MEMORY_PIECE_BYTES).max(n_bytes / LEAST_PART);
-        let used = self.within.nearest().filter(|used| used.with_more(n_bytes as u64).is_near_limit());
-        used.map_or(Ok(()), |used| {
+        let near = || self.within.nearest().filter(|used| used.with_more(n_bytes as u64).is_near_limit());
+        if near().is_none() {
+            return Ok(());
+        }
+        // The limit counts what earlier requests have freed and the allocator keeps.
+        program::give_memory_back();
+        near().map_or(Ok(()), |used| {
             Err(Problem::busy(&format!("the work would take more memory than there is: {used}")))
         })
     }
