@@ -171,9 +171,10 @@ impl Copied {
     }
 }
 
-/// Returns true for a file whose bytes are in memory.
+/// Returns true for a file or folder whose bytes are in memory.
 #[cfg(target_os = "linux")]
-fn is_in_memory(file: &File) -> bool {
+#[must_use]
+pub fn is_in_memory(file: &File) -> bool {
     const TMPFS: i64 = 0x0102_1994;
     const RAMFS: i64 = 0x8584_58f6;
     // The type is narrower on some machines.
@@ -183,8 +184,10 @@ fn is_in_memory(file: &File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|of| [TMPFS, RAMFS].contains(&wide(of.f_type)))
 }
 
+/// Returns true for a file or folder whose bytes are in memory, which this system does not tell.
 #[cfg(not(target_os = "linux"))]
-fn is_in_memory(_: &File) -> bool {
+#[must_use]
+pub fn is_in_memory(_: &File) -> bool {
     false
 }
 

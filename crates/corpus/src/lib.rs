@@ -97,7 +97,7 @@ struct Readme;
 
 pub use columns::Columns;
 pub use compression::WINDOW_LOG_MAX;
-pub use copies::Copies;
+pub use copies::{Copies, is_in_memory};
 pub use csv::{Quote, TableOptions, TextEncoding};
 pub use documents::{Document, Documents, Rejected};
 pub use error::Error;

@@ -2,6 +2,7 @@
 
 mod options;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -272,7 +273,19 @@ fn temporary_folder(options: &DedupOptions) -> PathBuf {
         // The folder of a device or of an open file holds no others.
         (output.is_file() || !output.exists()).then(|| folder_of(output).to_owned())
     };
-    options.flags.temp.clone().or_else(beside_output).unwrap_or_else(std::env::temp_dir)
+    options.flags.temp.clone().or_else(beside_output).unwrap_or_else(folder_of_system)
+}
+
+/// The system's folder for temporary files: where the usual one is in memory, which files there
+/// would take, the one on a disk.
+fn folder_of_system() -> PathBuf {
+    let (usual, on_disk) = (std::env::temp_dir(), Path::new("/var/tmp"));
+    let is_in_memory = |folder: &Path| File::open(folder).is_ok_and(|folder| corpus::is_in_memory(&folder));
+    let is_asked_for = std::env::var_os("TMPDIR").is_some();
+    if !is_asked_for && is_in_memory(&usual) && on_disk.is_dir() && !is_in_memory(on_disk) {
+        return on_disk.to_owned();
+    }
+    usual
 }
 
 /// A file for the texts of this run's documents.
