@@ -152,8 +152,9 @@ impl Store for HbaseStore {
     fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
         rule.check_similar_alone()?;
-        let access = Access { tier: self.tier()?, ..self.access()? };
-        claiming::insert_if_new(&access, documents, rule, &self.counters, &self.outlook)
+        let tier = || self.tier();
+        let access = Access { tier: tier()?, ..self.access()? };
+        claiming::insert_if_new(access, &tier, documents, rule, &self.counters, &self.outlook)
     }
 
     fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {

@@ -26,6 +26,17 @@ pub(crate) enum State {
     Removed,
 }
 
+impl State {
+    /// Returns true if searches may believe cells of a claim in this state. An aborted claimant
+    /// that tries again writes its cells anew, with a later time.
+    pub(crate) fn is_believed(self) -> bool {
+        match self {
+            Self::Pending | Self::Committed => true,
+            Self::Aborted | Self::Removed => false,
+        }
+    }
+}
+
 /// The latest claim on a document, as written in the document's row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Claim {

@@ -4,14 +4,25 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use index::{Error, ErrorKind, Identity, Result};
 
 use super::Tier;
 use super::ascending::Ascending;
+use crate::drawn::drawn;
 
 /// The first bytes of the file, with its version.
 const MAGIC: &[u8; 8] = b"PGHTIER1";
+
+/// The end of the name of a file on its way.
+const PARTIAL: &str = ".partial";
+
+/// The most bytes of a file beside its sets: what names the index, a note and lengths.
+const HEAD_BYTES_MAX: u64 = 4 << 10;
+
+/// The time without a write after which a file on its way has no process any more.
+const LEFT_OVER: Duration = Duration::from_secs(60 * 60);
 
 /// Writes the tier beside `path` and renames it, so that the file is there whole or not at all.
 ///
@@ -19,25 +30,56 @@ const MAGIC: &[u8; 8] = b"PGHTIER1";
 /// `Internal` where the file system refuses.
 pub(super) fn save(tier: &Tier, identity: Identity, path: &Path) -> Result<()> {
     let mut partial = path.as_os_str().to_owned();
-    // Processes may share the path.
-    partial.push(format!(".{}.partial", std::process::id()));
+    // Processes may share the path, and in containers their numbers are alike.
+    partial.push(format!(".{:016x}{PARTIAL}", drawn()));
     let write = || {
-        let mut file = File::create(&partial)?;
-        write_to(&mut file, tier, identity)?;
-        file.sync_all()?;
-        fs::rename(&partial, path)
+        drop_leftovers(path)?;
+        let mut file = File::create_new(&partial)?;
+        let written = write_to(&mut file, tier, identity).and_then(|()| file.sync_all());
+        written.and_then(|()| fs::rename(&partial, path)).inspect_err(|_| {
+            // A disk that was full is not to stay full.
+            if let Err(error) = fs::remove_file(&partial) {
+                tracing::warn!(%error, path = %partial.display(), "a part of a tier's file stays");
+            }
+        })
     };
     write().map_err(|error: io::Error| {
         Error::new(ErrorKind::Internal, format!("failed to write `{}`", path.display())).caused_by(error)
     })
 }
 
-/// Reads the tier of an index; `None` if there is no file.
+/// Removes what ended processes have left beside `path`.
+fn drop_leftovers(path: &Path) -> io::Result<()> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let (other, name) = (entry.file_name(), name.to_string_lossy());
+        let other = other.to_string_lossy();
+        let is_part = other.strip_prefix(&*name).is_some_and(|rest| rest.ends_with(PARTIAL));
+        // Others may remove it at the same time.
+        let age = || entry.metadata().and_then(|file| file.modified()).ok()?.elapsed().ok();
+        if is_part && age().is_some_and(|age| age > LEFT_OVER) {
+            match fs::remove_file(entry.path()) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads the tier of an index; `None` if there is no file, or one of more than `n_bytes_max`.
 ///
 /// # Errors
 /// `Corrupt` for bytes that are not those that were written, `Mismatch` for the tier of another
 /// index, and `Internal` where the file system refuses.
-pub(super) fn load(identity: Identity, path: &Path) -> Result<Option<Tier>> {
+pub(super) fn load(identity: Identity, path: &Path, n_bytes_max: usize) -> Result<Option<Tier>> {
+    // The sets take no less memory than bytes of the file.
+    let is_too_large = |file: &fs::Metadata| file.len() > n_bytes_max as u64 + HEAD_BYTES_MAX;
+    if fs::metadata(path).is_ok_and(|file| is_too_large(&file)) {
+        return Ok(None);
+    }
     match fs::read(path) {
         Ok(bytes) => decode(&bytes, identity).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -155,12 +197,47 @@ mod tests {
     fn a_file_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tier");
-        assert_eq!(load(IDENTITY, &path).unwrap(), None);
+        assert_eq!(load(IDENTITY, &path, 1 << 20).unwrap(), None);
         for tier in [tier(), tier_of(&[], &[])] {
             save(&tier, IDENTITY, &path).unwrap();
-            assert_eq!(load(IDENTITY, &path).unwrap(), Some(tier));
+            assert_eq!(load(IDENTITY, &path, 1 << 20).unwrap(), Some(tier));
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         assert!(save(&tier(), IDENTITY, &folder.path().join("none/tier")).is_err());
+    }
+
+    /// A file on its way goes with an error, and those of ended processes with the next save.
+    #[test]
+    fn nothing_is_left_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tier");
+        let names = || {
+            let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+            let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        fs::create_dir_all(path.join("no file")).unwrap();
+        save(&tier(), IDENTITY, &path).unwrap_err();
+        assert_eq!(names(), ["tier"]);
+        fs::remove_dir_all(&path).unwrap();
+        for (name, age) in [("tier.1.partial", 2), ("tier.2.partial", 0), ("other.partial", 2)] {
+            let file = File::create(folder.path().join(name)).unwrap();
+            file.set_modified(std::time::SystemTime::now() - age * LEFT_OVER).unwrap();
+        }
+        save(&tier(), IDENTITY, &path).unwrap();
+        assert_eq!(names(), ["other.partial", "tier", "tier.2.partial"]);
+    }
+
+    /// A file of a tier that is too large is not read.
+    #[test]
+    fn a_file_has_a_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tier");
+        let simhashes: Vec<u64> = (0..4_000).map(|n| n << 40).collect();
+        let tier = tier_of(&simhashes, &[]);
+        save(&tier, IDENTITY, &path).unwrap();
+        assert_eq!(load(IDENTITY, &path, tier.n_bytes() / 4).unwrap(), None);
+        assert_eq!(load(IDENTITY, &path, tier.n_bytes()).unwrap(), Some(tier));
     }
 }

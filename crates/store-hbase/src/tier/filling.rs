@@ -94,14 +94,15 @@ impl Filling {
         for cell in &row.cells {
             let sketch = match &cell.qualifier {
                 qualifier if *qualifier == RECORD_COLUMN[2..] => {
-                    Record::decode(&cell.value, kind).map(|record| record.sketch)
+                    Record::decode(&cell.value, kind).map(|record| Some(record.sketch))
                 }
-                qualifier if *qualifier == CLAIM_COLUMN[2..] => {
-                    decode_claim(&cell.value, kind).map(|claim| claim.sketch)
-                }
+                qualifier if *qualifier == CLAIM_COLUMN[2..] => decode_claim(&cell.value, kind)
+                    .map(|claim| claim.state.is_believed().then_some(claim.sketch)),
                 _ => continue,
             };
-            self.add(kind, &sketch.map_err(|error| in_row(&row.key, error))?);
+            if let Some(sketch) = sketch.map_err(|error| in_row(&row.key, error))? {
+                self.add(kind, &sketch);
+            }
         }
         Ok(())
     }

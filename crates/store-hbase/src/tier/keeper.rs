@@ -9,6 +9,7 @@ use index::{Clock, Metadata};
 
 use super::filling::{Filled, Filler};
 use super::{Tier, TierOptions, file};
+use crate::older;
 use crate::rows::Rows;
 
 /// The time between two fillings. Each search reads from HBase what came since, so the less the
@@ -139,6 +140,7 @@ impl Work {
         self.read_file();
         let mut saved = None;
         loop {
+            let begun = Instant::now();
             // After an error calls ask again and again, and have to wait.
             let (next, heeds_asks) = match self.fill(&mut saved) {
                 Ok(Some(next)) => (next, true),
@@ -156,9 +158,16 @@ impl Work {
             let mut state = self.shared.lock();
             state.n_fillings += 1;
             self.shared.changed.notify_all();
-            let waits = |state: &mut State| !(state.is_ended || state.is_asked && heeds_asks);
-            let waited = self.shared.changed.wait_timeout_while(state, next, waits);
-            let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            // A walk through all documents is a load on HBase, which may slow insertions down, so
+            // that notes come: the thread rests for as long as it took.
+            let rest = begun.elapsed().min(next);
+            let wait = |state, limit, waits: &mut dyn FnMut(&mut State) -> bool| {
+                let waited = self.shared.changed.wait_timeout_while(state, limit, waits);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            };
+            let state = wait(state, rest, &mut |state| !state.is_ended);
+            let mut state =
+                wait(state, next - rest, &mut |state| !(state.is_ended || state.is_asked && heeds_asks));
             if state.is_ended {
                 return;
             }
@@ -170,7 +179,7 @@ impl Work {
         // However the read ends, calls go on.
         let _read = FileRead(&self.shared);
         let Some(path) = &self.options.file else { return };
-        match file::load(self.metadata.identity, path) {
+        match file::load(self.metadata.identity, path, self.options.n_bytes_max) {
             Ok(Some(tier)) if tier.n_bytes() <= self.options.n_bytes_max => self.give(Some(tier)),
             Ok(_) => {}
             Err(error) => tracing::warn!(
@@ -183,7 +192,14 @@ impl Work {
 
     /// Fills the tier. Returns the time until the next filling, `None` where none follows.
     fn fill(&self, saved: &mut Option<Saved>) -> index::Result<Option<Duration>> {
-        let before = self.shared.lock().tier.clone();
+        let mut before = self.shared.lock().tier.clone();
+        let notes = older::notes(&*self.rows)?;
+        if before.as_ref().is_some_and(|before| before.note != notes.last) {
+            tracing::info!("a slow insertion or a load has ended the tier; it is filled anew");
+            // Two tiers are twice the memory.
+            self.give(None);
+            before = None;
+        }
         let filler = Filler {
             rows: &*self.rows,
             kind: &self.metadata.kind,

@@ -238,7 +238,8 @@ impl World {
         let n_fillings = self.n_fillings.checked_sub(1)?;
         let sketches = self.rows.iter().flat_map(|row| {
             let record = row.record.iter().map(|(sketch, _)| sketch);
-            record.chain(row.claim.iter().map(|claim| &claim.sketch))
+            record
+                .chain(row.claim.iter().filter(|claim| claim.state.is_believed()).map(|claim| &claim.sketch))
         });
         let simhashes = sketches.map(|sketch| sketch.fingerprint().0).collect();
         let tier = Some((simhashes, self.time - LEEWAY));
