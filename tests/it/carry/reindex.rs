@@ -140,6 +140,43 @@ fn what_the_old_index_lacks_is_made_anew() {
         assert!(told.stdout.contains(part), "{}: {part}", told.stdout);
     }
     assert!(told.stderr.contains("it was made of another text"), "{}", told.stderr);
+    // Nor where the two indexes have no feature in common.
+    let [new, minhash, back] = ["of-changed-2", "minhash", "back"].map(|name| embedded(folder, name));
+    let by_sets = ["--profile", "minhash"];
+    run("indexer", reindex(&old, &minhash, &[&[&*corpus], &by_sets[..]].concat())).expect(0);
+    for (old, new, flags) in [(&old, &new, &by_sets[..]), (&minhash, &back, &CLASSIC)] {
+        let told = run("indexer", reindex(old, new, &[&[&*changed], flags].concat())).expect(1);
+        for part in ["written                121", "rejected                 1", "missing                  1"]
+        {
+            assert!(told.stdout.contains(part), "{}: {part}", told.stdout);
+        }
+    }
+    let ids = |store: &str| {
+        let of = |record: Value| (record["id"].clone(), record["fingerprint"].clone());
+        records(folder, store).into_iter().map(of).collect::<Vec<_>>()
+    };
+    let mut expected = ids(&old);
+    expected.retain(|(id, _)| *id != first["id"]);
+    assert_eq!(ids(&back), expected);
+}
+
+/// Signatures of two keys are never compared, so those of the old index do not go into a new one of
+/// another key.
+#[test]
+fn both_indexes_have_one_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let [keyed, plain] =
+        [("keyed", &["--keyed"][..]), ("plain", &[])].map(|(name, flags)| indexed(folder, name, flags));
+    for (old, new) in [(&keyed, &plain), (&plain, &keyed)] {
+        let said = run("indexer", reindex(old, new, &[])).expect(2).stderr;
+        assert!(said.contains("another key"), "{said}");
+    }
+    // Without signatures there is no key, also where the same is run again.
+    let new = embedded(folder, "new");
+    for _ in 0..2 {
+        run("indexer", reindex(&keyed, &new, &CLASSIC)).expect(0);
+    }
 }
 
 /// Indexes of format version 1, without an identity, are carried over too.

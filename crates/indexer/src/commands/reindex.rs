@@ -59,6 +59,7 @@ impl ReindexOptions {
 /// plus the number of rejected records.
 pub(super) fn run(options: &ReindexOptions) -> anyhow::Result<u64> {
     let ReindexOptions { old: old_uri, new: new_uri, job, .. } = options;
+    job.work.limit_memory();
     [old_uri, new_uri].into_iter().try_for_each(|uri| check_outlives(uri))?;
     refuse_remote(job.rejects.as_deref().into_iter(), Some(new_uri))?;
     job.replacing.check(&job.rejects.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
@@ -76,17 +77,19 @@ pub(super) fn run(options: &ReindexOptions) -> anyhow::Result<u64> {
     let existing = like::existing(new_uri, asked, old.metadata()).with_context(failed)?;
     ensure!(existing.as_ref().is_none_or(|new| new.metadata().identity != old.metadata().identity), SAME);
     let metadata = match &existing {
-        Some(new) => new.metadata().clone(),
-        None => like::metadata(&make, old.metadata()).with_context(failed)?,
+        Some(new) => like::check_key(new.metadata(), old.metadata()).map(|()| new.metadata().clone()),
+        None => like::metadata(&make, old.metadata()),
     };
+    let metadata = metadata.with_context(failed)?;
     let lack = lack(old.metadata(), &metadata).filter(|_| inputs.is_none());
     if let Some(lack) = &lack
         && !keeps_texts(old.metadata())
     {
         bail!("{lack}");
     }
+    let made = if inputs.is_some() { anew::with_compared(&metadata, old.metadata())? } else { metadata };
     let extractor = (inputs.is_some() || lack.is_some())
-        .then(|| anew::extractor(&options.dictionaries, old.metadata(), &metadata));
+        .then(|| anew::extractor(&options.dictionaries, old.metadata(), &made));
     let extractor = extractor.transpose()?;
     let new = match existing {
         Some(new) => new,
@@ -142,14 +145,18 @@ fn lack(old: &Metadata, new: &Metadata) -> Option<String> {
     None
 }
 
-/// The stored features of a document as far as the new index uses them; `None` if the new index
-/// could not find the document by them.
+/// The stored features of a document as far as the new index [uses](used) them.
 fn features(stored: &StoredDocument, new: &Metadata) -> Option<Features> {
-    let Features { simhash, signature, .. } = stored.document.sketch.features().clone();
+    used(Features { text: None, ..stored.document.sketch.features().clone() }, new)
+}
+
+/// The features that the new index uses; `None` if it could not find the document by them.
+fn used(features: Features, new: &Metadata) -> Option<Features> {
+    let Features { simhash, signature, text } = features;
     let simhash = simhash.filter(|_| new.kind.files_by_simhash());
     let signature = signature.filter(|_| new.min_similarity.is_some());
     let is_found = simhash.is_some() || (signature.is_some() && new.kind.files_by_sets());
-    is_found.then_some(Features { simhash, signature, text: None })
+    is_found.then_some(Features { simhash, signature, text })
 }
 
 fn keeps_texts(metadata: &Metadata) -> bool {

@@ -6,9 +6,9 @@ use anyhow::Context;
 use corpus::Origin;
 use engine::Extractor;
 use features::Dictionaries;
-use index::{DocumentId, Features, Index, Metadata, NewDocument};
+use index::{DocumentId, Features, Index, Metadata, NewDocument, Profile, SketchKind};
 
-use super::{BATCH, Carried, FromInputs, missing};
+use super::{BATCH, Carried, FromInputs, missing, used};
 use crate::job::{Job, Sink};
 use crate::pipeline::{Fingerprinted, Item, Wanted};
 use crate::rejects::Rejects;
@@ -23,6 +23,24 @@ pub(super) fn extractor(
 ) -> anyhow::Result<Extractor> {
     let new = Metadata { recipe: old.recipe.clone(), ..new.clone() };
     Extractor::of_index(&new, dictionaries).context("failed to build the recipe of the old index")
+}
+
+/// The attributes by which features are made that the new index uses and that tell whether a text
+/// is the one of the old index. Where the two have no feature in common, both are made.
+pub(super) fn with_compared(new: &Metadata, old: &Metadata) -> anyhow::Result<Metadata> {
+    let both = [new, old];
+    let is_compared = |has: fn(&Metadata) -> bool| both.iter().all(|index| has(index));
+    let files_by_simhash = |index: &Metadata| index.kind.files_by_simhash();
+    if is_compared(files_by_simhash) || is_compared(|index| index.min_similarity.is_some()) {
+        return Ok(new.clone());
+    }
+    // One of the two files by simhashes, and the other one has signatures.
+    Ok(Metadata {
+        kind: SketchKind::default().of_profile(Profile::Full)?,
+        min_similarity: new.min_similarity.or(old.min_similarity),
+        key: new.key.or(old.key),
+        ..new.clone()
+    })
 }
 
 pub(super) fn run(
@@ -70,7 +88,13 @@ impl Anew<'_> {
                     );
                     rejects.reject(&origin, number, &reason)?;
                 }
-                Some(old) => documents.push(NewDocument { id, features, source: old.source }),
+                Some(old) => match used(features, self.new.metadata()) {
+                    Some(features) => documents.push(NewDocument { id, features, source: old.source }),
+                    None => {
+                        self.carried.n_without_features += 1;
+                        rejects.not_indexed(&origin, number)?;
+                    }
+                },
                 None => self.n_unknown += 1,
             }
         }

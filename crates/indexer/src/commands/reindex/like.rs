@@ -36,11 +36,7 @@ pub(super) fn metadata(options: &OpenOptions, old: &Metadata) -> anyhow::Result<
         Some(name) if name.parse::<SketchKind>().is_err() => own,
         _ => "there can be no such index",
     })?;
-    ensure!(
-        old.min_similarity.is_none() || new.min_similarity.is_none() || new.key == old.key,
-        "the signatures of the old index were made with another key or with none, and go with them; leave --keyed and \
-         --key-file out, or fill a new index from the texts with indexer index"
-    );
+    check_key(&new, old)?;
     if new.kind.files_by_simhash() && new.kind.name() == old.kind.name() {
         let as_old = old.kind.clone().of_profile(new.kind.profile())?;
         ensure!(new.kind.has_tables_of(&as_old), own);
@@ -48,10 +44,20 @@ pub(super) fn metadata(options: &OpenOptions, old: &Metadata) -> anyhow::Result<
     Ok(new)
 }
 
+/// Refuses signatures of another key: those of one index are not compared with the other's.
+pub(super) fn check_key(new: &Metadata, old: &Metadata) -> anyhow::Result<()> {
+    ensure!(
+        old.min_similarity.is_none() || new.min_similarity.is_none() || new.key == old.key,
+        "the signatures of the old index were made with another key or with none, and go with them; leave --keyed and \
+         --key-file out, or fill a new index from the texts with indexer index"
+    );
+    Ok(())
+}
+
 /// Opens the new index; `None` if it does not exist. An existing one must have the requested
 /// attributes and the recipe of the old one.
 pub(super) fn existing(uri: &str, asked: OpenOptions, old: &Metadata) -> Result<Option<Index>, Error> {
-    let options = OpenOptions { mode: Mode::MustExist, key: old.key, recipe: old.recipe.clone(), ..asked };
+    let options = OpenOptions { mode: Mode::MustExist, recipe: old.recipe.clone(), ..asked };
     match engine::open_index(uri, &options) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         opened => opened.map(Some),
