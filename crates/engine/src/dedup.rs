@@ -176,6 +176,20 @@ impl Kept {
         self.known_ids
     }
 
+    /// The bytes of memory that `n` more documents may take at once: those of the ids, which are in
+    /// a table that doubles.
+    #[must_use]
+    pub fn leap_bytes(&self, n: usize) -> u64 {
+        /// Places of the table for each that is taken, at most.
+        const PLACES: usize = 2;
+        let n_places = if self.noted.capacity() - self.noted.len() < n {
+            PLACES * self.noted.capacity().max(n) * 8 / 7
+        } else {
+            0
+        };
+        (n_places * (size_of::<(DocumentId, Earlier)>() + 1)) as u64
+    }
+
     /// Notes a document kept before, which must be in the index.
     pub fn note(&mut self, id: DocumentId, features: Option<&Features>) {
         let is_noted = match &self.held {

@@ -43,6 +43,9 @@ use crate::pipeline::Item;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Deduplicated};
 
+/// Documents before the next leap of a table at which memory is looked at: those of some batches.
+const LEAP_FORESEEN: usize = 16 << 10;
+
 /// The command's part of a checkpoint.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Saved {
@@ -112,6 +115,10 @@ impl Sink for Deduplication {
 
     fn has_way_out(&self) -> bool {
         self.can_spill || self.is_bounded() || self.index().is_some_and(has_tables)
+    }
+
+    fn leap_bytes(&self) -> u64 {
+        self.rule.kept.leap_bytes(LEAP_FORESEEN)
     }
 
     fn index(&self) -> Option<&Index> {

@@ -74,6 +74,11 @@ pub(crate) trait Sink {
         false
     }
 
+    /// Bytes of memory that the next documents may take at once, as a table that doubles does.
+    fn leap_bytes(&self) -> u64 {
+        0
+    }
+
     /// The index into which the command inserts while it reads, if that can hold less in memory.
     fn index(&self) -> Option<&Index> {
         None
@@ -113,7 +118,7 @@ impl Job {
         journal: Option<(&JournalOptions, Description)>,
     ) -> anyhow::Result<Self> {
         let JobOptions { input, source, given, rejects, replacing, keeps_going, shard, work } = options;
-        work.memory_max.into_iter().for_each(program::limit_memory);
+        work.limit_memory();
         let all_outputs: Vec<&Path> = outputs.iter().copied().chain(rejects.as_deref()).collect();
         let folders = journal.iter().map(|(journal, _)| &*journal.folder);
         refuse_remote(all_outputs.iter().copied().chain(folders), store)?;
@@ -315,7 +320,8 @@ impl Job {
                     progress.console().print(format_args!("{warning}"));
                 }
                 make_room(sink.index(), &mut memory, &progress.console());
-                let Err(stopped) = memory.check(journal.is_some()) else { return Ok(()) };
+                let leap = sink.leap_bytes();
+                let Err(stopped) = memory.check_leap(leap, journal.is_some()) else { return Ok(()) };
                 if let Some(journal) = &mut journal {
                     so_far.time = progress.elapsed();
                     take_checkpoint(journal, &mut so_far, sink, &mut rejects)?;
@@ -350,8 +356,7 @@ impl Job {
             return Err(AllRejected::new(so_far.n_read, &fields).into());
         }
         left_out.merge(&so_far.left_out);
-        let counts = sink.finish(&mut rejects)?;
-        let time = progress.elapsed();
+        let (counts, time) = (sink.finish(&mut rejects)?, progress.elapsed());
         let Checkpoint { n_read, n_passed_over, n_whole_pages, n_text_bytes, n_short, .. } = so_far;
         let n_rejected = rejects.finish()?;
         let report = Report {
@@ -365,9 +370,7 @@ impl Job {
             left_out,
             time,
         };
-        if let Some(journal) = &mut journal {
-            journal.finish(&report)?;
-        }
+        journal.as_mut().map_or(Ok(()), |journal| journal.finish(&report))?;
         Ok(report)
     }
 }

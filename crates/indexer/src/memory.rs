@@ -55,12 +55,17 @@ impl Watch {
 
     /// Fails if so little memory is left that the run must stop.
     pub(crate) fn check(&self, has_journal: bool) -> Result<(), OutOfMemory> {
-        self.room_for(0).map_err(|used| OutOfMemory { used, has_journal })
+        self.check_leap(0, has_journal)
     }
 
     /// Fails if a step that takes `n_bytes` more, in leaps, would come near the limit.
     pub(crate) fn check_step(&self, n_bytes: u64) -> Result<(), OutOfMemory> {
-        self.room_for(n_bytes).map_err(|used| OutOfMemory { used, has_journal: false })
+        self.check_leap(n_bytes, false)
+    }
+
+    /// Fails if `n_bytes` more, taken at once, would come near the limit.
+    pub(crate) fn check_leap(&self, n_bytes: u64, has_journal: bool) -> Result<(), OutOfMemory> {
+        self.room_for(n_bytes).map_err(|used| OutOfMemory { used, has_journal })
     }
 
     /// Returns the limit, in bytes, where it is time to look at what an index on disk holds in

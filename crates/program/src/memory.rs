@@ -91,10 +91,16 @@ impl MemoryLimits {
         self.0.iter().filter(|limit| limit.field != "RssAnon:").map(|limit| limit.n_bytes).min()
     }
 
-    /// Returns the bytes that this process may still take; `u64::MAX` without limits.
+    /// Returns the bytes that this process may still take below all limits; `u64::MAX` without
+    /// limits.
     #[must_use]
     pub fn n_free_bytes(&self) -> u64 {
-        self.nearest().map_or(u64::MAX, |used| used.n_bytes_max.saturating_sub(used.n_bytes))
+        self.status().map_or(u64::MAX, |status| self.n_free_of(&status))
+    }
+
+    fn n_free_of(&self, status: &str) -> u64 {
+        let free = self.uses(status).map(|used| used.n_bytes_max.saturating_sub(used.n_bytes));
+        free.min().unwrap_or(u64::MAX)
     }
 
     /// Returns the bytes for what makes work faster and is not needed for it: a 16th of what is
@@ -108,19 +114,23 @@ impl MemoryLimits {
     /// limits.
     #[must_use]
     pub fn nearest(&self) -> Option<MemoryUse> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let status = fs::read_to_string("/proc/self/status").ok()?;
-        self.nearest_of(&status)
+        self.nearest_of(&self.status()?)
     }
 
     fn nearest_of(&self, status: &str) -> Option<MemoryUse> {
-        let uses = self.0.iter().filter_map(|limit| {
+        self.uses(status).max_by(|a, b| a.share().total_cmp(&b.share()))
+    }
+
+    /// The state of this process, as Linux writes it; `None` without limits.
+    fn status(&self) -> Option<String> {
+        if self.0.is_empty() { None } else { fs::read_to_string("/proc/self/status").ok() }
+    }
+
+    fn uses(&self, status: &str) -> impl Iterator<Item = MemoryUse> {
+        self.0.iter().filter_map(|limit| {
             let n_bytes = bytes_of(status, limit.field)?;
             Some(MemoryUse { n_bytes, n_bytes_max: limit.n_bytes, limit: limit.name })
-        });
-        uses.max_by(|a, b| a.share().total_cmp(&b.share()))
+        })
     }
 }
 
@@ -283,6 +293,17 @@ Max address space         unlimited            unlimited            bytes
         assert_eq!(MemoryLimits::default().nearest(), None);
         assert!(!limits.nearest_of(&with(100_000)).unwrap().is_near_limit());
         assert!(limits.nearest_of(&with(100_000)).unwrap().with_more(80_000_000).is_near_limit());
+    }
+
+    /// The limit with the larger share in use is not the one with the least room.
+    #[test]
+    fn what_is_free_is_free_below_all_limits() {
+        let of_shell = Limit { n_bytes: 32 << 30, field: "VmSize:", name: "ulimit -v" };
+        let asked = Limit { n_bytes: 1 << 30, field: "RssAnon:", name: "--memory-max" };
+        let limits = MemoryLimits(vec![of_shell, asked]);
+        let status = "VmSize:\t 4194304 kB\nRssAnon:\t 51200 kB\n";
+        assert_eq!(limits.nearest_of(status).unwrap().limit, "ulimit -v");
+        assert_eq!(limits.n_free_of(status), (1024 - 50) << 20);
     }
 
     /// The limit may be on a group above, and a group may have none.

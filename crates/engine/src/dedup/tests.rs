@@ -147,3 +147,19 @@ proptest! {
         prop_assert_eq!(verdicts(true), verdicts(false));
     }
 }
+
+/// Ids are in a table that doubles: what it takes then is foreseen.
+#[test]
+fn leaps_of_memory_are_foreseen() {
+    let mut kept = Kept::default();
+    for n in 0..4_000 {
+        let (before, foreseen) = (kept.noted.capacity(), kept.leap_bytes(1));
+        kept.note(format!("d{n}").parse().unwrap(), None);
+        let after = kept.noted.capacity();
+        assert_eq!(foreseen > 0, after > before, "{n}");
+        let n_places = (after * 8 / 7) as u64;
+        let place = size_of::<(DocumentId, Earlier)>() as u64 + 1;
+        assert!(after == before || after < 14 || foreseen >= n_places * place, "{n}: {foreseen}");
+    }
+    assert!(kept.leap_bytes(100_000) > 100_000 * size_of::<DocumentId>() as u64);
+}

@@ -14,6 +14,7 @@ use super::spool::Spool;
 use crate::dedup::{Duplicate, Duplicates, Pending, insert_if_new};
 use crate::job::Sink;
 use crate::journal::Calls;
+use crate::opening::has_tables;
 use crate::output::Lengths;
 use crate::pipeline::{Fingerprinted, Item};
 use crate::rejects::Rejects;
@@ -125,6 +126,14 @@ impl Sink for Collection<'_> {
 
     fn last_write(&self) -> index::Result<Option<WriteMark>> {
         self.index.mark(true)
+    }
+
+    fn has_way_out(&self) -> bool {
+        has_tables(self.index)
+    }
+
+    fn index(&self) -> Option<&Index> {
+        Some(self.index)
     }
 
     /// Returns true: the files of the next round differ.

@@ -12,6 +12,7 @@ use crate::report::Report;
 use crate::stop::{Stop, Stopped};
 
 pub(super) fn run(options: &CollectOptions) -> anyhow::Result<Report> {
+    options.work.limit_memory();
     let uri =
         options.store.uri().context("name the index with --store, for example --store embedded:./seen")?;
     ensure!(

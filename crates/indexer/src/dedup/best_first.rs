@@ -54,13 +54,13 @@ pub(crate) fn run(
             // The logged decisions belong to this job.
             job.journal().map_or(Ok(()), Journal::begin)
         };
-        let engine = Arc::clone(&rule.engine);
+        let (engine, has_journal) = (Arc::clone(&rule.engine), job.journal().is_some());
         decided = match spilled {
             Some(mut run) => {
                 // The first pass is done: the ids that come again are known from it.
                 unranked(run.n_unranked, run.len(), &job)?;
                 let mut verdicts = run.verdicts()?;
-                run.decide(run.len(), &mut rule, |verdict| verdicts.push(verdict))?;
+                run.decide(run.len(), has_journal, &mut rule, |verdict| verdicts.push(verdict))?;
                 Documents::Spilled(Box::new((run, verdicts)))
             }
             None => {
@@ -70,7 +70,6 @@ pub(crate) fn run(
                 let mut documents = survey.documents;
                 let n_unranked = documents.iter().filter(|document| document.rank == Rank::NONE).count();
                 unranked(n_unranked as u64, documents.len(), &job)?;
-                let has_journal = job.journal().is_some();
                 let verdicts = decide(&mut rule, &mut documents, &mut results.doubts, has_journal)?;
                 Documents::in_memory(documents, verdicts)
             }
@@ -132,6 +131,8 @@ fn decide(
     has_journal: bool,
 ) -> anyhow::Result<Verdicts> {
     let memory = Watch::new();
+    let n_bytes_each = 2 * size_of::<usize>() + size_of::<Option<Verdict>>();
+    memory.check_step((documents.len() * n_bytes_each) as u64)?;
     let mut order: Vec<usize> = (0..documents.len()).collect();
     order.sort_by(|&a, &b| documents[a].rank.best_first(&documents[b].rank));
     let mut verdicts: Verdicts = documents.iter().map(|_| None).collect();

@@ -6,6 +6,7 @@ use index::{Index, NewDocument};
 
 use super::Saved;
 use crate::journal::{Calls, Journal, KeptLog};
+use crate::memory::Watch;
 
 pub(crate) struct Logs {
     /// The kept documents, for later decisions; `None` where the input is read twice.
@@ -24,20 +25,27 @@ impl Logs {
         is_in_memory: bool,
         kept: &mut Kept,
     ) -> anyhow::Result<Self> {
-        let mut filled = Ok(());
+        let (memory, mut filled) = (Watch::new(), anyhow::Ok(()));
         let log = journal.kept_log(saved.n_kept_bytes, |batch| {
-            if is_in_memory && filled.is_ok() {
+            if filled.is_ok() {
+                filled = memory.check_leap(kept.leap_bytes(batch.len()), true).map_err(Into::into);
+            }
+            if filled.is_err() {
+                return;
+            }
+            if is_in_memory {
                 let documents: Vec<NewDocument> = batch
                     .iter()
                     .filter_map(|(id, features)| Some((id.clone(), features.clone()?).into()))
                     .collect();
-                filled = index.insert(&documents).map(|_| ());
+                filled =
+                    index.insert(&documents).map(|_| ()).context("failed to fill the index in memory again");
             }
             for (id, features) in batch {
                 kept.note(id, features.as_ref());
             }
         })?;
-        filled.context("failed to fill the index in memory again")?;
+        filled?;
         let calls = (!is_in_memory).then(|| journal.calls(saved.n_calls)).transpose()?;
         Ok(Self { kept: Some(log), calls })
     }

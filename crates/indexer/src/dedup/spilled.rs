@@ -69,6 +69,7 @@ impl SpilledRun {
     pub(super) fn decide(
         &mut self,
         n: usize,
+        has_journal: bool,
         rule: &mut Rule,
         mut take: impl FnMut(Option<Verdict>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
@@ -76,7 +77,7 @@ impl SpilledRun {
         let memory = Watch::new();
         for turn in 0..n {
             if turn.is_multiple_of(LOOK_EVERY) {
-                memory.check_step(0)?;
+                memory.check(has_journal)?;
                 Stop::check_heard()?;
             }
             let decided = self.spilled.decide(turn as u32, |_, _| true, kept, engine.index());
@@ -87,7 +88,8 @@ impl SpilledRun {
 
     /// Decides the first `n` documents again, whose results an earlier run has written.
     pub(super) fn decide_again(&mut self, n: usize, rule: &mut Rule) -> anyhow::Result<()> {
-        self.decide(n, rule, |_| Ok(()))?;
+        // Only a journal knows of an earlier run.
+        self.decide(n, true, rule, |_| Ok(()))?;
         self.n_taken = n;
         Ok(())
     }

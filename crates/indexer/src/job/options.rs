@@ -82,6 +82,13 @@ pub(crate) struct WorkOptions {
     pub(crate) quiet: bool,
 }
 
+impl WorkOptions {
+    /// Limits the memory of this process, where its user asks for that.
+    pub(crate) fn limit_memory(&self) {
+        self.memory_max.into_iter().for_each(program::limit_memory);
+    }
+}
+
 #[cfg(test)]
 impl JobOptions {
     /// A quiet run over files with the default options.
