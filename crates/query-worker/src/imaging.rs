@@ -34,7 +34,7 @@ pub(crate) fn begin(worker: &Arc<Worker>) {
                 Ok(Err(error)) => {
                     pause = after_a_failure(pause);
                     let minutes = pause.as_secs() / 60;
-                    warn!(%error, minutes, "no image of the search tables was written; the next try is in that many minutes");
+                    warn!(%error, minutes, "no image of the search tables was written; the next try is after a pause");
                 }
                 Err(error) => {
                     warn!(%error, "the writing of an image of the search tables broke off");

@@ -33,7 +33,9 @@ pub(super) fn save(tier: &Tier, identity: Identity, path: &Path) -> Result<()> {
     // Processes may share the path, and in containers their numbers are alike.
     partial.push(format!(".{:016x}{PARTIAL}", drawn()));
     let write = || {
-        drop_leftovers(path)?;
+        if let Err(error) = drop_leftovers(path) {
+            tracing::warn!(%error, path = %path.display(), "parts of a tier's files stay");
+        }
         let mut file = File::create_new(&partial)?;
         let written = write_to(&mut file, tier, identity).and_then(|()| file.sync_all());
         written.and_then(|()| fs::rename(&partial, path)).inspect_err(|_| {
@@ -56,7 +58,8 @@ fn drop_leftovers(path: &Path) -> io::Result<()> {
         let entry = entry?;
         let (other, name) = (entry.file_name(), name.to_string_lossy());
         let other = other.to_string_lossy();
-        let is_part = other.strip_prefix(&*name).is_some_and(|rest| rest.ends_with(PARTIAL));
+        let is_part =
+            other.strip_prefix(&*name).is_some_and(|rest| rest.starts_with('.') && rest.ends_with(PARTIAL));
         // Others may remove it at the same time.
         let age = || entry.metadata().and_then(|file| file.modified()).ok()?.elapsed().ok();
         if is_part && age().is_some_and(|age| age > LEFT_OVER) {
@@ -221,12 +224,12 @@ mod tests {
         save(&tier(), IDENTITY, &path).unwrap_err();
         assert_eq!(names(), ["tier"]);
         fs::remove_dir_all(&path).unwrap();
-        for (name, age) in [("tier.1.partial", 2), ("tier.2.partial", 0), ("other.partial", 2)] {
+        for (name, age) in [("tier.1.partial", 2), ("tier.2.partial", 0), ("tier2.1.partial", 2)] {
             let file = File::create(folder.path().join(name)).unwrap();
             file.set_modified(std::time::SystemTime::now() - age * LEFT_OVER).unwrap();
         }
         save(&tier(), IDENTITY, &path).unwrap();
-        assert_eq!(names(), ["other.partial", "tier", "tier.2.partial"]);
+        assert_eq!(names(), ["tier", "tier.2.partial", "tier2.1.partial"]);
     }
 
     /// A file of a tier that is too large is not read.
