@@ -39,6 +39,8 @@ mod file;
 mod filling;
 mod filter;
 mod keeper;
+#[cfg(test)]
+mod size;
 
 use std::iter;
 use std::sync::Arc;
@@ -47,6 +49,8 @@ use index::{Family, Rule};
 use simhash::{BucketKey, Distance, Facet, Fingerprint};
 
 use self::ascending::Ascending;
+#[cfg(test)]
+pub(super) use self::filling::{Filled, Filler};
 use self::filter::Filtered;
 pub(super) use self::keeper::Keeper;
 use super::uri::TierOptions;

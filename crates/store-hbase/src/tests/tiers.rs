@@ -3,6 +3,7 @@
 
 mod slow;
 
+use std::cell::Cell;
 use std::fs;
 
 use index::Rule;
@@ -11,6 +12,7 @@ use index::testsuite::signed;
 use super::super::layout::{RECORD_COLUMN, document_row};
 use super::super::rows::LONG_PAGE_RESULTS;
 use super::super::store::HbaseStore;
+use super::super::tier::{Filled, Filler};
 use super::super::uri::{HbaseUri, TierOptions};
 use super::claims::insert_if_new;
 use super::examine::examine;
@@ -303,9 +305,8 @@ fn a_tier_that_is_too_large_is_none() {
     assert!(is_duplicate(&bounded[1], spread(60) ^ 1 << 33));
 }
 
-/// A document behind more rows than a page has.
-#[test]
-fn a_walk_goes_on_after_a_page() {
+/// Returns a place with a document behind more rows than a page has.
+fn of_two_pages() -> Place {
     let place = Place::new(On::Memory);
     place.store().insert(&[document("last", spread(1)), document("other", spread(2))]).unwrap();
     let row = |name: &str| document_row(&id(name));
@@ -317,9 +318,54 @@ fn a_walk_goes_on_after_a_page() {
         place.hbase.put_raw("t_docs", &key, RECORD_COLUMN, &record, BEGIN);
     }
     place.advance(HOUR);
+    place
+}
+
+#[test]
+fn a_walk_goes_on_after_a_page() {
+    let place = of_two_pages();
     let store = tiered(&place);
     fill(&store, 1);
     assert!(is_duplicate(&store, spread(1) ^ 1));
+}
+
+/// A walk through a large index takes an hour.
+#[test]
+fn a_walk_goes_on_after_an_outage() {
+    let place = of_two_pages();
+    let store = place.store_with(IMPATIENT);
+    let [n_looks, n_pauses] = [const { Cell::new(0) }; 2];
+    let count = |cell: &Cell<u32>| cell.replace(cell.get() + 1);
+    let walk = |stops_before: u32| {
+        n_looks.set(0);
+        let filler = Filler {
+            rows: &*store.rows,
+            kind: &metadata().kind,
+            clock: &Clock::system(),
+            n_bytes_max: 10_000_000,
+            is_stopped: &|| {
+                if count(&n_looks) == stops_before {
+                    place.hbase.stop();
+                }
+                false
+            },
+            pause: &|error| {
+                assert_eq!(error.kind(), ErrorKind::Unavailable);
+                count(&n_pauses);
+                place.hbase.start_again();
+            },
+        };
+        let Filled::Whole(tier) = filler.fill(None).unwrap() else { panic!("the walk has ended early") };
+        tier
+    };
+    let whole = walk(u32::MAX);
+    let n_pages = n_looks.get();
+    assert!(n_pages > 1 && n_pauses.get() == 0);
+    for n_read in 0..n_pages {
+        let tier = walk(n_read);
+        assert_eq!((n_looks.get(), n_pauses.replace(0)), (n_pages + 1, 1), "no page is read again");
+        assert_eq!(tier.n_bytes(), whole.n_bytes());
+    }
 }
 
 #[test]

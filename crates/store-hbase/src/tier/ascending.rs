@@ -110,10 +110,10 @@ impl Ascending {
     ///
     /// # Errors
     /// `Corrupt` for bytes that are not those of a set.
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self> {
+    pub(super) fn decode(bytes: Vec<u8>) -> Result<Self> {
         let damaged = || Error::corrupt("a set of numbers is damaged");
-        let mut set = Self { gaps: bytes.to_vec(), ..Self::default() };
-        let mut gaps = Gaps(bytes);
+        let mut set = Self::default();
+        let mut gaps = Gaps(&bytes);
         while let Some(gap) = gaps.next() {
             if gap == 0 && set.n_numbers > 0 {
                 return Err(damaged());
@@ -124,7 +124,11 @@ impl Ascending {
             }
             set.n_numbers += 1;
         }
-        if gaps.0.is_empty() { Ok(set.indexed()) } else { Err(damaged()) }
+        if !gaps.0.is_empty() {
+            return Err(damaged());
+        }
+        set.blocks.shrink_to_fit();
+        Ok(Self { gaps: bytes, ..set }.indexed())
     }
 
     /// Returns the set with more numbers, which ascend.
@@ -263,7 +267,7 @@ mod tests {
                         assert!(set.from(start).eq(expected.range(start..).copied()), "{start}");
                     }
                 }
-                assert_eq!(Ascending::decode(set.bytes()).unwrap(), *set);
+                assert_eq!(Ascending::decode(set.bytes().to_vec()).unwrap(), *set);
             }
         }
     }
@@ -277,7 +281,7 @@ mod tests {
             let set = set_of(numbers[..n].iter().copied());
             let expected: BTreeSet<u64> = numbers[..n].iter().copied().collect();
             assert!(set.from(0).eq(expected.iter().copied()), "{n}");
-            assert_eq!(Ascending::decode(set.bytes()).unwrap(), *set);
+            assert_eq!(Ascending::decode(set.bytes().to_vec()).unwrap(), *set);
         }
     }
 
@@ -285,7 +289,7 @@ mod tests {
     fn the_ends_of_the_range() {
         let set = set_of([u64::MAX, 0, 1 << 63]);
         assert!(set.from(0).eq([0, 1 << 63, u64::MAX]));
-        assert_eq!(Ascending::decode(set.bytes()).unwrap(), *set);
+        assert_eq!(Ascending::decode(set.bytes().to_vec()).unwrap(), *set);
     }
 
     #[test]
@@ -299,7 +303,7 @@ mod tests {
             &[0x81, 0x00, 1, 1, 1, 1, 1, 1, 1],
             &[1, 1, 1, 1, 1, 1, 1, 1, 0x81],
         ] {
-            assert!(Ascending::decode(bytes).is_err(), "{bytes:x?}");
+            assert!(Ascending::decode(bytes.to_vec()).is_err(), "{bytes:x?}");
         }
     }
 }

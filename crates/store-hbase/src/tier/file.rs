@@ -1,7 +1,7 @@
 //! The file of a tier: a header, the three sets, and a checksum over all of it.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +20,9 @@ const PARTIAL: &str = ".partial";
 
 /// The most bytes of a file beside its sets: what names the index, a note and lengths.
 const HEAD_BYTES_MAX: u64 = 4 << 10;
+
+/// The bytes of the checksum at the end.
+const CHECKSUM_BYTES: u64 = 4;
 
 /// The time without a write after which a file on its way has no process any more.
 const LEFT_OVER: Duration = Duration::from_secs(60 * 60);
@@ -78,19 +81,21 @@ fn drop_leftovers(path: &Path) -> io::Result<()> {
 /// `Corrupt` for bytes that are not those that were written, `Mismatch` for the tier of another
 /// index, and `Internal` where the file system refuses.
 pub(super) fn load(identity: Identity, path: &Path, n_bytes_max: usize) -> Result<Option<Tier>> {
+    let failed = |error: io::Error| {
+        let what = format!("failed to read `{}`", path.display());
+        Error::new(ErrorKind::Internal, what).caused_by(error)
+    };
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    let n_bytes = file.metadata().map_err(failed)?.len();
     // The sets take no less memory than bytes of the file.
-    let is_too_large = |file: &fs::Metadata| file.len() > n_bytes_max as u64 + HEAD_BYTES_MAX;
-    if fs::metadata(path).is_ok_and(|file| is_too_large(&file)) {
+    if n_bytes > (n_bytes_max as u64).saturating_add(HEAD_BYTES_MAX) {
         return Ok(None);
     }
-    match fs::read(path) {
-        Ok(bytes) => decode(&bytes, identity).map(Some),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => {
-            let what = format!("failed to read `{}`", path.display());
-            Err(Error::new(ErrorKind::Internal, what).caused_by(error))
-        }
-    }
+    decode(&mut file, n_bytes, identity, &failed).map(Some)
 }
 
 fn write_to(out: &mut impl Write, tier: &Tier, identity: Identity) -> io::Result<()> {
@@ -113,32 +118,46 @@ fn write_to(out: &mut impl Write, tier: &Tier, identity: Identity) -> io::Result
     out.write_all(&checksum.to_be_bytes())
 }
 
-fn decode(bytes: &[u8], identity: Identity) -> Result<Tier> {
+/// Reads a tier of `n_bytes`. No part of it is in memory twice.
+fn decode(
+    file: &mut impl Read,
+    n_bytes: u64,
+    identity: Identity,
+    failed: &dyn Fn(io::Error) -> Error,
+) -> Result<Tier> {
     let damaged = || Error::corrupt("the file of the tier is damaged");
-    let (bytes, checksum) = bytes.split_last_chunk().ok_or_else(damaged)?;
-    if crc32fast::hash(bytes) != u32::from_be_bytes(*checksum) {
+    let mut left = n_bytes.checked_sub(CHECKSUM_BYTES).ok_or_else(damaged)?;
+    let mut checksum = crc32fast::Hasher::new();
+    let mut read = |len: u64| {
+        left = left.checked_sub(len).ok_or_else(damaged)?;
+        let mut bytes = vec![0; usize::try_from(len).map_err(|_| damaged())?];
+        file.read_exact(&mut bytes).map_err(failed)?;
+        checksum.update(&bytes);
+        Ok::<_, Error>(bytes)
+    };
+    if read(MAGIC.len() as u64)? != MAGIC {
         return Err(damaged());
     }
-    let mut rest = bytes.strip_prefix(MAGIC).ok_or_else(damaged)?;
     let mut part = || {
-        let (len, after) = rest.split_first_chunk()?;
-        let (part, after) = after.split_at_checked(usize::try_from(u64::from_be_bytes(*len)).ok()?)?;
-        rest = after;
-        Some(part)
+        let len = read(size_of::<u64>() as u64)?;
+        read(u64::from_be_bytes(len.try_into().map_err(|_| damaged())?))
     };
-    let mut parts = [&[][..]; 6];
+    let mut parts = [const { Vec::new() }; 6];
     for place in &mut parts {
-        *place = part().ok_or_else(damaged)?;
+        *place = part()?;
+    }
+    let is_whole = left == 0;
+    let mut expected = [0; CHECKSUM_BYTES as usize];
+    file.read_exact(&mut expected).map_err(failed)?;
+    if !is_whole || checksum.finalize() != u32::from_be_bytes(expected) {
+        return Err(damaged());
     }
     let [of, since, note, buckets, simhashes, turned] = parts;
-    if !rest.is_empty() {
-        return Err(damaged());
-    }
     if of != identity.to_string().as_bytes() {
         return Err(Error::new(ErrorKind::Mismatch, "the file is the tier of another index"));
     }
     let since = i64::from_be_bytes(since.try_into().map_err(|_| damaged())?);
-    let note = (!note.is_empty()).then(|| note.to_vec());
+    let note = (!note.is_empty()).then_some(note);
     let set = |bytes| Ascending::decode(bytes).map(Arc::new);
     Ok(Tier::new(since, note, [set(buckets)?, set(simhashes)?, set(turned)?]))
 }
@@ -155,6 +174,11 @@ mod tests {
     fn tier() -> Tier {
         let key = BucketKey { flag: 0x20, segment: 0x0102_0304 };
         Tier { note: Some(b"12 34".to_vec()), ..tier_of(&[1, 2, 1 << 40], &[key]) }
+    }
+
+    fn decode(bytes: &[u8], identity: Identity) -> Result<Tier> {
+        let failed = |error| panic!("{error}");
+        super::decode(&mut &*bytes, bytes.len() as u64, identity, &failed)
     }
 
     fn encode(tier: &Tier, identity: Identity) -> Vec<u8> {

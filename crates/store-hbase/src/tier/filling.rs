@@ -1,6 +1,6 @@
 //! Fills tiers by a walk through the documents: their records and claims give the cells.
 
-use index::{Clock, Family, Result, Sketch, SketchKind};
+use index::{Clock, Error, Family, Result, Sketch, SketchKind};
 
 use super::ascending::Growing;
 use super::{HALF_BITS, LEEWAY_MS, Tier, number_of};
@@ -10,18 +10,20 @@ use crate::older;
 use crate::rows::{Row, Rows, Span, Table};
 
 /// Fills tiers of one index.
-pub(super) struct Filler<'a> {
-    pub(super) rows: &'a dyn Rows,
-    pub(super) kind: &'a SketchKind,
-    pub(super) clock: &'a Clock,
+pub(crate) struct Filler<'a> {
+    pub(crate) rows: &'a dyn Rows,
+    pub(crate) kind: &'a SketchKind,
+    pub(crate) clock: &'a Clock,
     /// The most bytes of a tier.
-    pub(super) n_bytes_max: usize,
+    pub(crate) n_bytes_max: usize,
     /// Returns true where the walk is to end.
-    pub(super) is_stopped: &'a dyn Fn() -> bool,
+    pub(crate) is_stopped: &'a dyn Fn() -> bool,
+    /// Waits after an error that may pass; the walk goes on then where it was.
+    pub(crate) pause: &'a dyn Fn(&Error),
 }
 
 /// The end of a walk.
-pub(super) enum Filled {
+pub(crate) enum Filled {
     Whole(Box<Tier>),
     /// The tier takes more than it may.
     TooLarge {
@@ -36,7 +38,7 @@ pub(super) enum Filled {
 impl Filler<'_> {
     /// Fills a tier: all of it, or what has come since `before` was filled, if no note has ended
     /// that one.
-    pub(super) fn fill(&self, before: Option<&Tier>) -> Result<Filled> {
+    pub(crate) fn fill(&self, before: Option<&Tier>) -> Result<Filled> {
         // A note that comes after this read ends the tier.
         let notes = older::notes(self.rows)?;
         if notes.is_loading {
@@ -52,12 +54,18 @@ impl Filler<'_> {
             if (self.is_stopped)() {
                 return Ok(Filled::Stopped);
             }
-            let mut left = Vec::with_capacity(spans.len());
-            self.rows.scan(Table::Documents, DOCUMENT_FAMILY, &spans, &mut |number, page| {
-                left.extend(spans[number].rest(&page));
-                page.iter().try_for_each(|row| filling.add_row(self.kind, row))
-            })?;
-            spans = left;
+            // A span without its page is read again.
+            let mut left: Vec<_> = spans.iter().cloned().map(Some).collect();
+            let read = self.rows.scan(Table::Documents, DOCUMENT_FAMILY, &spans, &mut |number, page| {
+                page.iter().try_for_each(|row| filling.add_row(self.kind, row))?;
+                left[number] = spans[number].rest(&page);
+                Ok(())
+            });
+            spans = left.into_iter().flatten().collect();
+            match read {
+                Err(error) if error.kind().is_transient() => (self.pause)(&error),
+                read => read?,
+            }
             if filling.n_bytes() > self.n_bytes_max {
                 return Ok(Filled::TooLarge { goes_on: before.is_some() });
             }

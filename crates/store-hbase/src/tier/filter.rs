@@ -16,7 +16,7 @@ pub(super) struct Filtered {
 impl Filtered {
     pub(super) fn new(set: Arc<Ascending>, shift: u32) -> Self {
         let n_windows = set.n_blocks() / BLOCKS_PER_WINDOW + 1;
-        let mut filter = Filter::new(n_windows, set.len());
+        let mut filter = Filter::new(n_windows, set.len(), u64::BITS - shift);
         for number in set.from(0) {
             let upper = number >> shift;
             filter.add(window_of(&set, upper << shift), upper);
@@ -48,22 +48,32 @@ fn window_of(set: &Ascending, number: u64) -> usize {
     set.n_blocks_before(number) / BLOCKS_PER_WINDOW
 }
 
-/// A Bloom filter whose bits for a number are all in one word: three of 64 bits, about 11 bits a
-/// number. Of the numbers that were not added about one in 40 passes. The words of ascending
-/// numbers are in ascending windows, so that it is filled from end to end.
+/// A filter of numbers: a bit for each possible number where that takes no more, else a Bloom filter
+/// whose bits for a number are all in one word.
+///
+/// The Bloom filter has three of 64 bits, about 11 bits a number. Of the numbers that were not added
+/// about one in 40 passes. The words of ascending numbers are in ascending windows, so that it is
+/// filled from end to end.
 ///
 /// Source: F. Putze, P. Sanders, J. Singler, "Cache-, Hash- and Space-Efficient Bloom Filters",
 /// section 3, with words for blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Filter {
     words: Vec<u64>,
+    /// The words of a window; 0 where each possible number has a bit.
     n_window_words: usize,
 }
 
 impl Filter {
-    fn new(n_windows: usize, n_numbers: usize) -> Self {
+    /// Creates a filter of so many numbers of `n_bits` bits each.
+    fn new(n_windows: usize, n_numbers: usize, n_bits: u32) -> Self {
         let n_window_words = n_numbers.div_ceil(PER_WORD * n_windows);
-        Self { words: vec![0; n_windows * n_window_words], n_window_words }
+        let n_words = n_windows * n_window_words;
+        let n_possible_words = 1_u64.checked_shl(n_bits).map(|n_possible| n_possible.div_ceil(64) as usize);
+        match n_possible_words.filter(|&n_possible_words| n_possible_words <= n_words) {
+            Some(n_words) => Self { words: vec![0; n_words], n_window_words: 0 },
+            None => Self { words: vec![0; n_words], n_window_words },
+        }
     }
 
     fn add(&mut self, window: usize, number: u64) {
@@ -79,6 +89,9 @@ impl Filter {
 
     /// Returns the place of a number's word, and the number's bits in it.
     fn bits(&self, window: usize, number: u64) -> (usize, u64) {
+        if self.n_window_words == 0 {
+            return ((number / 64) as usize, 1 << (number % 64));
+        }
         // Most of the finalizer of murmur3: neighbours differ in half of the bits.
         let mut hash = number;
         for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
@@ -118,6 +131,24 @@ mod tests {
                 };
                 let n_passed = numbers(1 << 40..(1 << 40) + 10_000).filter(passes).count();
                 assert!(n_passed < 500, "{n_passed} of 10,000 pass a filter of {n} {shift} {narrow}");
+            }
+        }
+    }
+
+    /// Where numbers are many among the possible ones, each of these has a bit.
+    #[test]
+    fn a_bit_for_each_number_is_exact() {
+        for n in [300, 384, 400, 4_000_u64] {
+            let mut growing = Growing::default();
+            (0..n).for_each(|n| growing.add(spread(n)));
+            let filtered = Filtered::new(growing.into_set(), 52);
+            assert_eq!(filtered.filter.n_window_words == 0, n >= 384, "{n}");
+            for upper in 0..1 << 12 {
+                let stored = (0..n).map(spread).any(|number| number >> 52 == upper);
+                assert_eq!(filtered.with(upper).next().is_some(), stored);
+                if n >= 384 {
+                    assert_eq!(filtered.filter.may_have(0, upper), stored);
+                }
             }
         }
     }

@@ -22,6 +22,9 @@ const SAVED: Duration = Duration::from_secs(30 * 60);
 /// The time until the next try after one that failed.
 const AGAIN: Duration = Duration::from_secs(60);
 
+/// The longest wait of a call for the file: HBase's older files are read meanwhile.
+const FILE_WAIT: Duration = Duration::from_secs(10);
+
 /// The time until the next try after an error that has to be mended.
 const MENDED: Duration = Duration::from_secs(30 * 60);
 
@@ -45,7 +48,7 @@ struct Shared {
 struct State {
     tier: Option<Arc<Tier>>,
     has_begun: bool,
-    /// True once the file was read, or could not be.
+    /// True once the file was read, or could not be, or a call has waited long for it.
     has_read_file: bool,
     is_ended: bool,
     /// True if the tier is to be filled before its time.
@@ -66,7 +69,7 @@ impl Keeper {
     }
 
     /// Returns the tier, as soon as there is one, and has it filled where it was not yet. Waits for
-    /// a tier in a file, which is there in seconds, and not for one that is filled.
+    /// a tier in a file, for [`FILE_WAIT`] at most, and not for one that is filled.
     pub(crate) fn tier(&self, rows: &Arc<dyn Rows>, metadata: &Metadata, clock: &Clock) -> Option<Arc<Tier>> {
         let mut state = self.shared.lock();
         if !std::mem::replace(&mut state.has_begun, true) {
@@ -83,7 +86,9 @@ impl Keeper {
             }
         }
         let waits = |state: &mut State| !state.has_read_file;
-        let state = self.shared.changed.wait_while(state, waits).unwrap_or_else(PoisonError::into_inner);
+        let waited = self.shared.changed.wait_timeout_while(state, FILE_WAIT, waits);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        state.has_read_file = true;
         state.tier.clone()
     }
 
@@ -161,18 +166,25 @@ impl Work {
             // A walk through all documents is a load on HBase, which may slow insertions down, so
             // that notes come: the thread rests for as long as it took.
             let rest = begun.elapsed().min(next);
-            let wait = |state, limit, waits: &mut dyn FnMut(&mut State) -> bool| {
-                let waited = self.shared.changed.wait_timeout_while(state, limit, waits);
-                waited.unwrap_or_else(PoisonError::into_inner).0
-            };
-            let state = wait(state, rest, &mut |state| !state.is_ended);
+            let state = self.wait(state, rest, |state| !state.is_ended);
             let mut state =
-                wait(state, next - rest, &mut |state| !(state.is_ended || state.is_asked && heeds_asks));
+                self.wait(state, next - rest, |state| !(state.is_ended || state.is_asked && heeds_asks));
             if state.is_ended {
                 return;
             }
             state.is_asked = false;
         }
+    }
+
+    /// Waits for at most `limit`, as long as `waits` is true.
+    fn wait<'s>(
+        &'s self,
+        state: MutexGuard<'s, State>,
+        limit: Duration,
+        waits: impl FnMut(&mut State) -> bool,
+    ) -> MutexGuard<'s, State> {
+        let waited = self.shared.changed.wait_timeout_while(state, limit, waits);
+        waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
     fn read_file(&self) {
@@ -206,6 +218,14 @@ impl Work {
             clock: &self.clock,
             n_bytes_max: self.options.n_bytes_max,
             is_stopped: &|| self.shared.lock().is_ended,
+            pause: &|error| {
+                tracing::warn!(
+                    error = error as &dyn std::error::Error,
+                    "the tier is still to be filled; this goes on in {} s",
+                    AGAIN.as_secs()
+                );
+                drop(self.wait(self.shared.lock(), AGAIN, |state| !state.is_ended));
+            },
         };
         let filled = match filler.fill(before.as_deref())? {
             Filled::TooLarge { goes_on: true } => filler.fill(None)?,
