@@ -354,6 +354,18 @@ fn an_index_that_was_put_back_to_an_older_copy_is_refused() {
     assert_eq!(parts(&output), parts(&whole));
 }
 
+#[test]
+fn parts_of_an_earlier_state_of_the_index_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, output) = (embedded(folder.path(), "index"), at(folder.path(), "pairs"));
+    index(&store, &corpus(folder.path(), 60), &[]);
+    let warns =
+        |shard| join(&store, &output, &["--shard", shard]).expect(0).stderr.contains("before the last write");
+    assert!(!warns("0/2") && !warns("0/2"));
+    index(&store, &corpus(folder.path(), 70), &[]);
+    assert!(warns("1/2") && warns("0/2"));
+}
+
 /// Before, a folder for two workers accepted a worker of three: no worker took some parts, and each
 /// reported success.
 #[test]

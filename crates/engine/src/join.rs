@@ -9,9 +9,9 @@
 //! If the index keeps texts, the texts of pairs worth a count are read, many in one call, and the
 //! pairs are counted.
 //!
-//! Memory is bounded: each thread holds [`BLOCK_CELLS`] cells twice, with their documents; all
-//! threads share 256 MB of recently read documents and 64 MB of texts, as near ones meet again in
-//! other buckets. A bucket with more cells is written to a file first, and each block of the file
+//! Memory is bounded: each thread holds [`BLOCK_CELLS`] cells twice, with their documents, and about
+//! 16 MB of texts; all threads share at most 256 MB of recently read documents and 64 MB of texts, as
+//! near ones meet again in other buckets. A bucket with more cells is written to a file first, and each block of the file
 //! is compared with all later ones. Time is spent on reading the cells, and on m² comparisons of 64
 //! bits for a bucket of m.
 
@@ -84,7 +84,15 @@ impl<'a> CellJoin<'a> {
     /// See [`Index::check_rule`].
     pub fn new(index: &'a Index, rule: Rule) -> IndexResult<Self> {
         index.check_rule(&rule)?;
-        Ok(Self { index, rule, block: BLOCK_CELLS, kept: Kept::default(), texts: KeptTexts::default() })
+        let (kept, texts) = (Kept::new(usize::MAX), KeptTexts::new(usize::MAX));
+        Ok(Self { index, rule, block: BLOCK_CELLS, kept, texts })
+    }
+
+    /// Keeps recently read documents and texts of at most about `n_bytes`.
+    #[must_use]
+    pub fn with_cache(self, n_bytes: usize) -> Self {
+        let texts_bytes = n_bytes / 5;
+        Self { kept: Kept::new(n_bytes - texts_bytes), texts: KeptTexts::new(texts_bytes), ..self }
     }
 
     /// Calls `visit` for each near pair that counts in a bucket of these cells, always in the same

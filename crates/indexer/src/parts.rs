@@ -62,6 +62,7 @@ pub(crate) struct Parts {
     n_parts: u32,
     suffix: String,
     last_write: Option<WriteMark>,
+    is_older: bool,
 }
 
 impl Parts {
@@ -80,7 +81,14 @@ impl Parts {
             );
         }
         let Manifest { parts: n_parts, results_format: suffix, last_write, .. } = manifest;
-        Ok(Self { path: path.to_owned(), n_parts, suffix, last_write })
+        let is_older = last_write != asked.last_write;
+        Ok(Self { path: path.to_owned(), n_parts, suffix, last_write, is_older })
+    }
+
+    /// Returns true if the index was written to since the folder was made, as far as the store can
+    /// tell.
+    pub(crate) fn is_older(&self) -> bool {
+        self.is_older
     }
 
     /// Refuses an index restored from a copy older than the folder.

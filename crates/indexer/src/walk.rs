@@ -15,7 +15,9 @@ use simhash::{ROW_KEY_LEN, RowKey};
 
 use runs::{SortedStrings, StringSorter};
 
-/// Memory of the sorter.
+use crate::memory;
+
+/// The most memory of the sorter.
 const SORTED_BYTES_MAX: usize = 256 << 20;
 
 /// Bytes read at once from the file of sorted cells.
@@ -62,7 +64,7 @@ impl<'a> Walk<'a> {
     ) -> anyhow::Result<Self> {
         let failed = || format!("failed to sort in {}", folder.display());
         let part_of = |row: &RowKey| parts.partition_point(|part| part.start() <= row.segment) - 1;
-        let mut sorter = StringSorter::new(folder, SORTED_BYTES_MAX);
+        let mut sorter = StringSorter::new(folder, SORTED_BYTES_MAX.min(memory::share()));
         let mut entry = Vec::new();
         let mut n_read = 0;
         let mut next = Some(Cursor::start());

@@ -7,15 +7,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use index::{Cell, DocumentId, Index, MAX_BATCH, Result, Sketch};
 
-/// Approximate bytes of each of the two generations.
-const KEPT_BYTES: usize = 128 << 20;
+/// The most bytes of each of the two generations.
+const KEPT_BYTES_MAX: usize = 128 << 20;
 
 /// Bytes of a sketch beside its id and its bucket keys.
 const SKETCH_BYTES: usize = 350;
 
 /// Recently read sketches, for all threads.
-#[derive(Default)]
-pub(super) struct Kept(Mutex<Generations>);
+pub(super) struct Kept {
+    generations: Mutex<Generations>,
+    /// The most bytes of each of the two generations, about.
+    n_bytes_max: usize,
+}
 
 /// Two generations: when the young one is full it replaces the old one, which is forgotten.
 #[derive(Default)]
@@ -33,22 +36,29 @@ pub(super) struct Shelf {
 }
 
 impl Generations {
-    fn get(&mut self, id: &DocumentId) -> Option<Arc<Sketch>> {
+    fn get(&mut self, id: &DocumentId, n_bytes_max: usize) -> Option<Arc<Sketch>> {
         if let Some(sketch) = self.young.get(id) {
             return Some(Arc::clone(sketch));
         }
         let (id, sketch) = self.old.remove_entry(id)?;
-        self.put(id, Arc::clone(&sketch));
+        self.put(id, Arc::clone(&sketch), n_bytes_max);
         Some(sketch)
     }
 
-    fn put(&mut self, id: DocumentId, sketch: Arc<Sketch>) {
+    fn put(&mut self, id: DocumentId, sketch: Arc<Sketch>, n_bytes_max: usize) {
         self.n_young_bytes += SKETCH_BYTES + id.as_str().len() + 8 * sketch.n_keys();
         self.young.insert(id, sketch);
-        if self.n_young_bytes > KEPT_BYTES {
+        if self.n_young_bytes > n_bytes_max {
             self.old = mem::take(&mut self.young);
             self.n_young_bytes = 0;
         }
+    }
+}
+
+impl Kept {
+    /// Keeps sketches of at most about `n_bytes`.
+    pub(super) fn new(n_bytes: usize) -> Self {
+        Self { generations: Mutex::default(), n_bytes_max: KEPT_BYTES_MAX.min(n_bytes / 2) }
     }
 }
 
@@ -66,12 +76,12 @@ impl Shelf {
     /// Reads the wanted sketches, and keeps them.
     pub(super) fn fetch(&mut self, index: &Index, kept: &Kept) -> Result<()> {
         // A panic of another thread leaves the generations whole.
-        let lock = || kept.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || kept.generations.lock().unwrap_or_else(PoisonError::into_inner);
         let mut missing = Vec::new();
         {
-            let mut kept = lock();
+            let mut generations = lock();
             for id in mem::take(&mut self.wanted) {
-                match kept.get(&id) {
+                match generations.get(&id, kept.n_bytes_max) {
                     Some(sketch) => drop(self.known.insert(id, sketch)),
                     None => missing.push(id),
                 }
@@ -79,11 +89,11 @@ impl Shelf {
         }
         for ids in missing.chunks(MAX_BATCH) {
             let stored = index.get(ids)?;
-            let mut kept = lock();
+            let mut generations = lock();
             for (id, stored) in ids.iter().zip(stored) {
                 if let Some(stored) = stored {
                     let sketch = Arc::new(stored.document.sketch);
-                    kept.put(id.clone(), Arc::clone(&sketch));
+                    generations.put(id.clone(), Arc::clone(&sketch), kept.n_bytes_max);
                     self.known.insert(id.clone(), sketch);
                 }
             }

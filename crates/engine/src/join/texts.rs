@@ -3,22 +3,34 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::mem;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use index::{DocumentId, Index, MAX_BATCH, Nearness, Result, Rule, Sketch, Text};
 
-/// Approximate bytes of each of the two generations.
-const KEPT_BYTES: usize = 32 << 20;
+/// The most bytes of each of the two generations.
+const KEPT_BYTES_MAX: usize = 32 << 20;
 
-/// The number of pairs whose texts are read together.
+/// The number of pairs whose texts are read together, of short texts.
 const N_PAIRS_MAX: usize = 128;
+
+/// About the bytes of the texts that are read together, of long ones.
+const READ_BYTES: usize = 16 << 20;
+
+/// The bytes of a text before any is read: so few are read first.
+const TEXT_BYTES_AT_FIRST: usize = 1 << 20;
 
 /// The number of waiting pairs, with and without a count, since all are visited in order.
 const N_WAITING_MAX: usize = 4_096;
 
 /// Recently read texts, for all threads.
-#[derive(Default)]
-pub(super) struct KeptTexts(Mutex<Generations>);
+pub(super) struct KeptTexts {
+    generations: Mutex<Generations>,
+    /// The most bytes of each of the two generations.
+    n_bytes_max: usize,
+    /// The mean length of the texts that a thread used last, in bytes.
+    mean_bytes: AtomicUsize,
+}
 
 /// Two generations: when the young one is full it replaces the old one, which is forgotten.
 #[derive(Default)]
@@ -43,19 +55,19 @@ struct Pair<'a> {
 }
 
 impl Generations {
-    fn get(&mut self, id: &DocumentId) -> Option<Text> {
+    fn get(&mut self, id: &DocumentId, n_bytes_max: usize) -> Option<Text> {
         if let Some(text) = self.young.get(id) {
             return Some(text.clone());
         }
         let (id, text) = self.old.remove_entry(id)?;
-        self.put(id, text.clone());
+        self.put(id, text.clone(), n_bytes_max);
         Some(text)
     }
 
-    fn put(&mut self, id: DocumentId, text: Text) {
+    fn put(&mut self, id: DocumentId, text: Text, n_bytes_max: usize) {
         self.n_young_bytes += id.as_str().len() + text.len();
         self.young.insert(id, text);
-        if self.n_young_bytes > KEPT_BYTES {
+        if self.n_young_bytes > n_bytes_max {
             self.old = mem::take(&mut self.young);
             self.n_young_bytes = 0;
         }
@@ -63,18 +75,33 @@ impl Generations {
 }
 
 impl KeptTexts {
+    /// Keeps texts of at most `n_bytes`.
+    pub(super) fn new(n_bytes: usize) -> Self {
+        Self {
+            generations: Mutex::default(),
+            n_bytes_max: KEPT_BYTES_MAX.min(n_bytes / 2),
+            mean_bytes: AtomicUsize::new(TEXT_BYTES_AT_FIRST),
+        }
+    }
+
+    /// Returns the number of pairs whose texts are to be read together.
+    fn n_pairs(&self) -> usize {
+        let mean_bytes = self.mean_bytes.load(Ordering::Relaxed).max(1);
+        (READ_BYTES / (2 * mean_bytes)).clamp(1, N_PAIRS_MAX)
+    }
+
     fn read<'a>(
         &self,
         index: &Index,
         ids: BTreeSet<&'a DocumentId>,
     ) -> Result<HashMap<&'a DocumentId, Text>> {
         // A panic of another thread leaves the generations whole.
-        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || self.generations.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut known, mut missing) = (HashMap::new(), Vec::new());
         {
             let mut kept = lock();
             for id in ids {
-                match kept.get(id) {
+                match kept.get(id, self.n_bytes_max) {
                     Some(text) => drop(known.insert(id, text)),
                     None => missing.push(id),
                 }
@@ -86,11 +113,13 @@ impl KeptTexts {
             let mut kept = lock();
             for ((&id, owned), text) in ids.iter().zip(owned).zip(texts) {
                 if let Some(text) = text {
-                    kept.put(owned, text.clone());
+                    kept.put(owned, text.clone(), self.n_bytes_max);
                     known.insert(id, text);
                 }
             }
         }
+        let n_bytes: usize = known.values().map(|text| text.len()).sum();
+        self.mean_bytes.store(n_bytes / known.len().max(1), Ordering::Relaxed);
         Ok(known)
     }
 }
@@ -122,17 +151,26 @@ impl<'a> Waiting<'a> {
         kept: &KeptTexts,
         visit: &mut dyn FnMut(&'a DocumentId, &'a DocumentId, Nearness) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        let to_count = self.pairs.iter().filter(|pair| pair.nearness.is_none());
-        let ids: BTreeSet<&DocumentId> = to_count.flat_map(|pair| [pair.a.0, pair.b.0]).collect();
-        let texts = if ids.is_empty() { HashMap::new() } else { kept.read(index, ids)? };
         self.n_to_count = 0;
-        for Pair { a, b, nearness } in self.pairs.drain(..) {
-            let counted = || {
-                let [of_a, of_b] = [a, b].map(|(id, sketch)| (sketch.features(), texts.get(id)));
-                rule.count_texts(of_a, of_b)
-            };
-            if let Some(nearness) = nearness.or_else(counted) {
-                visit(a.0, b.0, nearness)?;
+        let pairs = mem::take(&mut self.pairs);
+        let mut rest = &pairs[..];
+        while !rest.is_empty() {
+            let to_count = |pair: &&Pair<'_>| pair.nearness.is_none();
+            let n_pairs = kept.n_pairs();
+            let mut places = (0..rest.len()).filter(|&place| to_count(&&rest[place]));
+            let (some, more) = rest.split_at(places.nth(n_pairs).unwrap_or(rest.len()));
+            rest = more;
+            let to_count = some.iter().filter(to_count);
+            let ids: BTreeSet<&DocumentId> = to_count.flat_map(|pair| [pair.a.0, pair.b.0]).collect();
+            let texts = if ids.is_empty() { HashMap::new() } else { kept.read(index, ids)? };
+            for &Pair { a, b, nearness } in some {
+                let counted = || {
+                    let [of_a, of_b] = [a, b].map(|(id, sketch)| (sketch.features(), texts.get(id)));
+                    rule.count_texts(of_a, of_b)
+                };
+                if let Some(nearness) = nearness.or_else(counted) {
+                    visit(a.0, b.0, nearness)?;
+                }
             }
         }
         Ok(())

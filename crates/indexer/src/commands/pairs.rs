@@ -21,13 +21,13 @@ use simhash::Distance;
 
 use crate::flag_values::{pairs_format, path_for, similarity};
 use crate::job::refuse_remote;
-use crate::memory::Watch;
+use crate::memory::{self, Watch};
 use crate::numbers::Grouped;
 use crate::opening::{check_outlives, open_existing};
 use crate::output::{ResultsFormat, Role, place_of, print_to_stdout};
 use crate::pairs::PairsFile;
 use crate::parts::{Asked, Parts};
-use crate::progress::{PartsProgress, Scanned};
+use crate::progress::{PartsProgress, Scanned, complain};
 use crate::shard::Shard;
 use crate::table::Table;
 use crate::walk::{Walk, is_in_order};
@@ -131,6 +131,13 @@ pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
         },
     )?;
     parts.hold_to(&index)?;
+    if parts.is_older() {
+        complain(format_args!(
+            "{} was begun before the last write to the index: parts that are there have no pairs of later documents; remove \
+             the folder to begin anew",
+            output.display()
+        ));
+    }
     let segments =
         Segments::parts(index.kind(), parts.len()).with_context(|| format!("--parts {}", parts.len()))?;
     let is_ours = |part: &u32| options.shard.is_none_or(|shard| shard.takes(*part));
@@ -155,7 +162,8 @@ pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
         None => n_cores,
     };
     let mut progress = PartsProgress::new(missing.len() as u64, flags.quiet);
-    let joining = Joining::new(CellJoin::new(&index, rule)?, &walk, &parts, n_threads.min(missing.len()));
+    let join = CellJoin::new(&index, rule)?.with_cache(memory::share());
+    let joining = Joining::new(join, &walk, &parts, n_threads.min(missing.len()));
     let joined = joining.run(&missing, &mut progress)?;
     time += progress.elapsed();
     drop(progress);
