@@ -36,6 +36,7 @@ pub mod join;
 mod options;
 mod pipeline;
 mod spool;
+mod text_pace;
 mod uri;
 
 /// Runs the examples of the README.
@@ -50,6 +51,7 @@ pub use extractor::{Buffers, Extractor};
 pub use options::Options;
 pub use pipeline::in_order;
 pub use spool::Spool;
+pub use text_pace::TextPace;
 pub use uri::{StoreUri, decides_contained, local_path, open_index, outlives_process, shown, texts_default};
 /// Crates whose types an engine takes and returns.
 pub use {features, index};

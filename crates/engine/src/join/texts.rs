@@ -3,22 +3,17 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::mem;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use index::{DocumentId, Index, MAX_BATCH, Nearness, Result, Rule, Sketch, Text};
+
+use crate::TextPace;
 
 /// The most bytes of each of the two generations.
 const KEPT_BYTES_MAX: usize = 32 << 20;
 
 /// The number of pairs whose texts are read together, of short texts.
 const N_PAIRS_MAX: usize = 128;
-
-/// About the bytes of the texts that are read together, of long ones.
-const READ_BYTES: usize = 16 << 20;
-
-/// The bytes of a text before any is read: so few are read first.
-const TEXT_BYTES_AT_FIRST: usize = 1 << 20;
 
 /// The number of waiting pairs, with and without a count, since all are visited in order.
 const N_WAITING_MAX: usize = 4_096;
@@ -28,8 +23,7 @@ pub(super) struct KeptTexts {
     generations: Mutex<Generations>,
     /// The most bytes of each of the two generations.
     n_bytes_max: usize,
-    /// The mean length of the texts that a thread used last, in bytes.
-    mean_bytes: AtomicUsize,
+    pace: TextPace,
 }
 
 /// Two generations: when the young one is full it replaces the old one, which is forgotten.
@@ -80,14 +74,13 @@ impl KeptTexts {
         Self {
             generations: Mutex::default(),
             n_bytes_max: KEPT_BYTES_MAX.min(n_bytes / 2),
-            mean_bytes: AtomicUsize::new(TEXT_BYTES_AT_FIRST),
+            pace: TextPace::default(),
         }
     }
 
     /// Returns the number of pairs whose texts are to be read together.
     fn n_pairs(&self) -> usize {
-        let mean_bytes = self.mean_bytes.load(Ordering::Relaxed).max(1);
-        (READ_BYTES / (2 * mean_bytes)).clamp(1, N_PAIRS_MAX)
+        (self.pace.n_texts() / 2).clamp(1, N_PAIRS_MAX)
     }
 
     fn read<'a>(
@@ -118,8 +111,7 @@ impl KeptTexts {
                 }
             }
         }
-        let n_bytes: usize = known.values().map(|text| text.len()).sum();
-        self.mean_bytes.store(n_bytes / known.len().max(1), Ordering::Relaxed);
+        self.pace.note(known.values());
         Ok(known)
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use clap::Args;
+use engine::TextPace;
 use features::Recipe;
 use index::{Cursor, Index, MAX_BATCH, Metadata, Profile, Source, StoredDocument, Text, TextKeeping};
 
@@ -21,7 +22,7 @@ use crate::output::{OUTPUT, Replacing, Role, is_stdout, place_of, print_to_stdou
 use crate::progress::Scanned;
 use crate::table::{Bits, Columns, Schema, Table};
 
-/// Documents whose texts are in memory at a time.
+/// The most documents whose texts are in memory at a time.
 const TEXTS_BATCH: usize = 256;
 
 #[derive(Debug)]
@@ -128,24 +129,30 @@ where
     let ExportFlags { output, with_texts, quiet, .. } = flags;
     let mut table = Table::<S>::open(output, None)?;
     let mut progress = Scanned::new(index, *quiet || (is_stdout(output) && program::stdout().is_terminal()))?;
-    let mut exported = Exported::default();
+    let (mut exported, pace) = (Exported::default(), TextPace::default());
     let mut next = Some(Cursor::start());
     let mut once = Once::new(index.last_write()?);
     while let Some(after) = next {
         let mut page = index.scan(after, n_max)?;
         once.retain_new(&mut page)?;
-        let rows = match with_texts {
-            true => rows_with_texts(index, page.documents)?,
-            false => page.documents.into_iter().map(|stored| Row { stored, text: None }).collect(),
-        };
-        for row in rows {
-            let Row { stored, text } = &row;
-            let features = stored.document.sketch.features();
-            exported.n_records += 1;
-            exported.n_with_fingerprint += u64::from(features.simhash.is_some());
-            exported.n_with_signature += u64::from(features.signature.is_some());
-            exported.n_with_text += u64::from(text.is_some());
-            table.add(&row)?;
+        let mut rest = page.documents;
+        while !rest.is_empty() {
+            let n_rows = if *with_texts { pace.n_texts().min(rest.len()) } else { rest.len() };
+            let some = rest.drain(..n_rows).collect();
+            let rows = match with_texts {
+                true => rows_with_texts(index, some)?,
+                false => some.into_iter().map(|stored| Row { stored, text: None }).collect(),
+            };
+            pace.note(rows.iter().filter_map(|row| row.text.as_ref()));
+            for row in rows {
+                let Row { stored, text } = &row;
+                let features = stored.document.sketch.features();
+                exported.n_records += 1;
+                exported.n_with_fingerprint += u64::from(features.simhash.is_some());
+                exported.n_with_signature += u64::from(features.signature.is_some());
+                exported.n_with_text += u64::from(text.is_some());
+                table.add(&row)?;
+            }
         }
         progress.show(exported.n_records);
         next = page.next;

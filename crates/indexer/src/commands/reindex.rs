@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use engine::{Buffers, Extractor};
+use engine::{Buffers, Extractor, TextPace};
 use features::Dictionaries;
 use index::{
     Cursor, Document, DocumentId, Features, Index, Insertion, Metadata, NewDocument, OpenOptions,
@@ -28,7 +28,7 @@ use crate::shard::Shard;
 /// Documents in one call of either store.
 const BATCH: usize = 2048;
 
-/// Documents in one call where their texts come along.
+/// The most documents in one call where their texts come along.
 const TEXTS_BATCH: usize = 256;
 
 /// A repeated command finds the written documents.
@@ -173,11 +173,13 @@ fn taken(
     old: &Index,
     new: &Metadata,
     extractor: Option<(&Extractor, &mut Buffers)>,
+    pace: &TextPace,
 ) -> anyhow::Result<Vec<Option<Features>>> {
     let mut texts = vec![None; documents.len()];
     if keeps_texts(old.metadata()) && (keeps_texts(new) || extractor.is_some()) {
         let ids: Vec<_> = documents.iter().map(|stored| stored.document.id.clone()).collect();
         texts = old.texts(&ids)?;
+        pace.note(texts.iter().flatten());
     }
     let of_stored = |(stored, text): (&&StoredDocument, Option<Text>)| {
         let text = text.filter(|_| keeps_texts(new));
@@ -203,15 +205,18 @@ fn copy(
     let mut buffers = Buffers::new();
     let mut progress = Scanned::new(old, job.work.quiet)?;
     let mut rejects = Rejects::new(job.rejects.as_deref(), progress.console(), None)?;
-    let mut carried = Carried::default();
+    let (mut carried, pace) = (Carried::default(), TextPace::default());
     let mut next = Some(Cursor::start());
     while let Some(after) = next {
         let page = old.scan(after, BATCH)?;
         let stored = page.documents.iter().filter(|stored| is_in(job.shard, &stored.document.id));
-        let stored: Vec<_> = stored.collect();
-        for stored in stored.chunks(if keeps_texts(old.metadata()) { TEXTS_BATCH } else { BATCH }) {
+        let mut rest = &*stored.collect::<Vec<_>>();
+        while !rest.is_empty() {
+            let n_max = if keeps_texts(old.metadata()) { pace.n_texts().min(TEXTS_BATCH) } else { BATCH };
+            let (stored, others) = rest.split_at(n_max.min(rest.len()));
+            rest = others;
             let with = extractor.map(|extractor| (extractor, &mut buffers));
-            let taken = taken(stored, old, new.metadata(), with)?;
+            let taken = taken(stored, old, new.metadata(), with, &pace)?;
             carried.n_documents += stored.len() as u64;
             carried.n_without_features += taken.iter().filter(|taken| taken.is_none()).count() as u64;
             let documents = stored.iter().zip(taken).filter_map(|(stored, features)| {
