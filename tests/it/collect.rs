@@ -320,6 +320,33 @@ fn a_file_that_is_written_to_after_it_was_taken_is_named_and_not_deleted() {
     assert!(taken.len() == 1 && taken[0].ends_with("/a.jsonl"), "{taken:?}");
 }
 
+/// A file of rejects has only the place of a record, so the archive is the last copy.
+#[test]
+fn an_archive_of_which_a_member_was_rejected_is_not_deleted() {
+    let place = Place::new();
+    let lines = |id: &str| format!("{{\"id\": \"{id}\", \"text\": \"Ferries to {id} leave at noon.\"}}\n");
+    place.deliver("good.tar", archive(&[("a.jsonl", &lines("Anholt")), ("b.jsonl", &lines("Læsø"))]));
+    place.deliver("bad.tar", archive(&[("c.jsonl", &lines("Samsø")), ("d/e.jsonl", "no json\n")]));
+    place.deliver("bad.tar.gz.jsonl", lines("Endelave"));
+    place.collect(&["--delete"]).expect(1);
+    let taken = files_in(&place.at("incoming/.taken"));
+    assert!(taken.len() == 1 && taken[0].ends_with("/bad.tar"), "{taken:?}");
+    assert_eq!(place.totals()["n_rejected"], 1);
+}
+
+/// An archive of files by name.
+fn archive(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, content) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o644);
+        header.set_cksum();
+        builder.append_data(&mut header, name, content.as_bytes()).unwrap();
+    }
+    builder.into_inner().unwrap()
+}
+
 #[test]
 fn places_that_would_get_into_each_other_are_refused() {
     let place = Place::new();

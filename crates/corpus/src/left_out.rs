@@ -44,7 +44,7 @@ impl LeftOut {
     }
 
     /// Counts a file that a program wrote beside its data.
-    pub(super) fn add_side_file(&mut self) {
+    pub fn add_side_file(&mut self) {
         self.add_kind(Self::SIDE_FILES);
     }
 

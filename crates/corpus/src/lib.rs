@@ -120,4 +120,5 @@ pub use origin::Origin;
 pub use rank::{Rank, RankBy};
 pub use records::{Chunk, Numbered, Place, Position, RawRecord, RecordError};
 pub use remote::{Upload, Uploads, is_in_bucket, is_remote};
+pub use side_files::is_beside_data;
 pub use whole_rows::{Delimited, WholeRows, write_delimited};

@@ -35,6 +35,13 @@ const CARD_KEYS: [&str; 6] =
 /// Number of bytes by which a card is told.
 pub(super) const CARD_BYTES: u64 = 64 << 10;
 
+/// Returns true for a file below a folder that a program wrote beside its data.
+#[must_use]
+pub fn is_beside_data(folder: &Path, file: &Path) -> bool {
+    let below = file.strip_prefix(folder).unwrap_or(file);
+    is_side_file(&below.to_string_lossy()) || is_card(file) || is_state(file)
+}
+
 /// Returns true for a file without data, by its path below the folder that is read.
 pub(super) fn is_side_file(path: &str) -> bool {
     let path = path.to_ascii_lowercase();

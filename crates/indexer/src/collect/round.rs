@@ -85,15 +85,17 @@ struct Published {
     /// Taken files modified after the round had read them; paths relative to their folder, which
     /// may be moved.
     changed: Vec<PathBuf>,
-    /// Files with rejected records; paths likewise.
+    /// Files, and members of archives, with rejected records; paths likewise.
     rejected: BTreeSet<String>,
 }
 
 impl Published {
     /// Returns true if the results hold all of a taken file; `file` is relative to the folder.
     fn has_all_of(&self, file: &Path) -> bool {
-        !self.changed.iter().any(|changed| changed == file)
-            && !self.rejected.contains(&*file.to_string_lossy())
+        // A record of an archive has the path of its member.
+        let file_as_text = file.to_string_lossy();
+        let is_of_file = |rejected: &String| Path::new(rejected).starts_with(&*file_as_text);
+        !self.changed.iter().any(|changed| changed == file) && !self.rejected.iter().any(is_of_file)
     }
 }
 

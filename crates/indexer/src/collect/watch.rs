@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, ensure};
-use corpus::{FILES_MAX, Format, LeftOut, has_known_ending, known_endings};
+use corpus::{FILES_MAX, Format, LeftOut, has_known_ending, is_beside_data, known_endings};
 use walkdir::WalkDir;
 
 use crate::durable;
@@ -39,7 +39,7 @@ pub(crate) struct WatchFolder {
     path: PathBuf,
     /// Files left in the folder and reported.
     named: HashSet<PathBuf>,
-    /// Those of the files whose names tell no format, as of the last look.
+    /// Those of the files whose names tell no format, and those beside data, as of the last look.
     left_out: LeftOut,
     /// True if the last look found too young a file.
     has_young: bool,
@@ -112,7 +112,7 @@ impl WatchFolder {
         let is_hidden = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
         let entries = WalkDir::new(&self.path).min_depth(1).into_iter();
         let (mut waiting, mut unfit) = (Vec::new(), HashSet::new());
-        let mut unknown = Unknown::default();
+        let (mut unknown, mut beside) = (Unknown::default(), LeftOut::default());
         self.has_young = false;
         for entry in entries.filter_entry(|entry| !is_hidden(entry.file_name())) {
             let entry = match entry {
@@ -122,6 +122,10 @@ impl WatchFolder {
             };
             let name = entry.file_name().to_string_lossy().to_ascii_lowercase();
             if entry.file_type().is_dir() || UNFINISHED.iter().any(|suffix| name.ends_with(suffix)) {
+                continue;
+            }
+            if is_beside_data(&self.path, entry.path()) {
+                beside.add_side_file();
                 continue;
             }
             let why = if !entry.file_type().is_file() {
@@ -158,6 +162,7 @@ impl WatchFolder {
         }
         unknown.say();
         self.left_out = unknown.all;
+        self.left_out.merge(&beside);
         // A file that disappears and returns is reported again.
         self.named = unfit;
         waiting.sort_unstable();
@@ -278,6 +283,22 @@ mod tests {
         assert_eq!(watched.waiting(None).unwrap(), []);
         // Another process removed the file first.
         watched.take("r2", &waiting).unwrap();
+    }
+
+    /// A round of nothing else could not be read, and the collector began it again for ever.
+    #[test]
+    fn what_programs_write_beside_data_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in
+            ["_SUCCESS", "dataset_info.json", "state.json", "_temporary/0/part-0.jsonl", "day/a.jsonl"]
+        {
+            file(folder.path(), name, 10);
+        }
+        file(folder.path(), "README.md", 10);
+        fs::write(folder.path().join("README.md"), "---\nlicense: mit\n---\n").unwrap();
+        let mut watched = WatchFolder::open(folder.path()).unwrap();
+        assert_eq!(names(&watched.waiting(None).unwrap()), ["day/a.jsonl"]);
+        assert_eq!(watched.left_out().to_string(), "5 files (side files 5)");
     }
 
     #[test]
