@@ -131,6 +131,10 @@ fn what_cannot_run_at_all_exits_with_2() {
         (vec!["dedup", &news, "--output", &news], "is an input"),
         (vec!["dedup", &news, "--duplicates", &roundabout], "is an input"),
         (vec!["dedup", &folder_of_news, "--output", &beside_news], "all of which is read"),
+        (
+            vec!["index", &folder_of_news, "--store", &missing, "--journal", &beside_news],
+            "all of which is read",
+        ),
         (vec!["dedup", &news, "--output", "x", "--duplicates", "./x"], "two outputs"),
         (vec!["index", &news, "--store", &missing, "--rejects", &roundabout], "is an input"),
         (vec!["fingerprint", &news, "--rejects", "-"], "two outputs"),

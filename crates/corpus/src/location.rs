@@ -81,6 +81,7 @@ impl Read for FromHere {
 }
 
 /// Length, time and ETag of an input: identifies this version of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Length in bytes, as stored.
     pub n_bytes: u64,

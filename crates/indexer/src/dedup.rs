@@ -97,6 +97,12 @@ impl Sink for Deduplication {
         self.results.hand_on()
     }
 
+    fn check_end(&mut self, rejects: &mut Rejects) -> anyhow::Result<()> {
+        self.flush(rejects)?;
+        ensure!(self.spilled.as_ref().is_none_or(SpilledRun::is_done), CHANGED);
+        Ok(())
+    }
+
     fn checkpoint(&mut self, rejects: &mut Rejects, lengths: &mut Lengths) -> anyhow::Result<Value> {
         self.flush(rejects)?;
         self.results.checkpoint(lengths)?;
@@ -126,8 +132,6 @@ impl Sink for Deduplication {
     }
 
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
-        self.flush(rejects)?;
-        ensure!(self.spilled.as_ref().is_none_or(SpilledRun::is_done), CHANGED);
         self.results.doubts.say(self.rule.bounded());
         self.results.finish(rejects, Some(self.rule.engine.index()))
     }

@@ -2,6 +2,7 @@
 //! pipeline to a [`Sink`].
 
 mod alike;
+mod checkpoint;
 mod options;
 mod places;
 mod survey;
@@ -18,6 +19,7 @@ use engine::Extractor;
 use index::{Index, Mode, WriteMark};
 use serde_json::Value;
 
+use self::checkpoint::take_checkpoint;
 use self::places::{check_folders, check_paths, check_repeatable};
 use crate::given::Needs;
 use crate::journal::{Checkpoint, Description, Journal, JournalOptions, Stage};
@@ -47,6 +49,11 @@ pub(crate) trait Sink {
     /// Decides all taken records, and hands results on to a program that reads them meanwhile.
     /// Called where the input waits for its writer.
     fn rest(&mut self, _: &mut Rejects) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    /// Decides all taken records, and fails if the run cannot end with these.
+    fn check_end(&mut self, _: &mut Rejects) -> anyhow::Result<()> {
         Ok(())
     }
 
@@ -121,10 +128,11 @@ impl Job {
         work.limit_memory();
         let all_outputs: Vec<&Path> = outputs.iter().copied().chain(rejects.as_deref()).collect();
         let folders = journal.iter().map(|(journal, _)| &*journal.folder);
-        refuse_remote(all_outputs.iter().copied().chain(folders), store)?;
+        let all_places: Vec<&Path> = all_outputs.iter().copied().chain(folders).collect();
+        refuse_remote(all_places.iter().copied(), store)?;
         let inputs = Inputs::open(input)?;
         check_paths(inputs.paths(), &all_outputs)?;
-        check_folders(input, &all_outputs, store)?;
+        check_folders(input, &all_places, store)?;
         let journal = journal.map(|(journal, mut job)| {
             check_repeatable(input, &all_outputs)?;
             inputs.locations().try_for_each(|location| job.add_input(location))?;
@@ -328,6 +336,7 @@ impl Job {
                 }
                 Err(stopped.into())
             })?;
+            sink.check_end(&mut rejects)?;
             if let Some(journal) = &mut journal {
                 so_far.stage = Stage::Written;
                 so_far.time = progress.elapsed();
@@ -381,20 +390,4 @@ fn reason(left_out: &LeftOut, side_files: &str) -> String {
         true => side_files.to_owned(),
         false => format!("whose names do not say a known format; {WHAT_TO_DO}{}", left_out.advice()),
     }
-}
-
-/// Takes a checkpoint: all records so far are decided and durable, and a resumed run continues
-/// here.
-fn take_checkpoint(
-    journal: &mut Journal,
-    so_far: &mut Checkpoint,
-    sink: &mut impl Sink,
-    rejects: &mut Rejects,
-) -> anyhow::Result<()> {
-    // The checkpoint of the sink may reject records decided only now.
-    so_far.command = sink.checkpoint(rejects, &mut so_far.lengths)?;
-    let last_write = sink.last_write().context("failed to ask the index for its last write")?;
-    so_far.last_write = last_write.or(so_far.last_write);
-    rejects.checkpoint(so_far)?;
-    journal.save(so_far.clone())
 }

@@ -39,7 +39,7 @@ use index::{Index, WriteMark};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use calls::Calls;
+pub(crate) use calls::{Calls, checksum};
 pub(crate) use checkpoint::{Checkpoint, Stage};
 pub(crate) use description::Description;
 pub(crate) use kept::KeptLog;
@@ -120,11 +120,12 @@ impl Journal {
             }
             Some(job) => {
                 if let Some(difference) = job.description.difference(&description) {
-                    bail!(
-                        "the journal {} is of another job: {difference}; give this one a folder of its own, or remove \
-                         the journal to begin anew",
-                        folder.display()
-                    );
+                    let advice = if job.description.may_begin_anew() {
+                        "give this one a folder of its own, or remove the journal to begin anew"
+                    } else {
+                        "put it back, and the job goes on; begun anew, it would drop what it has written to the index"
+                    };
+                    bail!("the journal {} is of another job: {difference}; {advice}", folder.display());
                 }
                 job
             }

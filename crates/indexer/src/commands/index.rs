@@ -13,7 +13,7 @@ use super::say_done;
 use crate::dedup::count;
 use crate::given::Needs;
 use crate::job::{Job, JobOptions, Sink};
-use crate::journal::{Calls, Description, Journal, JournalOptions};
+use crate::journal::{Calls, Description, Journal, JournalOptions, checksum};
 use crate::opening::{StoreOptions, check_outlives, write_image};
 use crate::output::{Lengths, REJECTS, print_to_stdout};
 use crate::pipeline::{Fingerprinted, Item, Wanted};
@@ -125,8 +125,10 @@ impl Inserts<'_> {
         }
         // A call repeated after a crash gets other answers than the first one, hence the counts
         // from before it.
+        let inserts = self.inserts.iter().map(|document| (&document.id, true));
+        let documents = checksum(inserts.chain(self.removals.iter().map(|id| (id, false))));
         let decided = self.calls.as_mut().map(|calls| {
-            calls.decide(|| {
+            calls.decide(documents, || {
                 count(self.index, &self.inserts, &self.removals).context("failed to ask the index")
             })
         });

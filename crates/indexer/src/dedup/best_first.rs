@@ -272,12 +272,16 @@ impl Sink for BestFirst {
         Ok(serde_json::to_value(saved)?)
     }
 
+    fn check_end(&mut self, _: &mut Rejects) -> anyhow::Result<()> {
+        ensure!(self.decided.n_left() == 0, CHANGED);
+        Ok(())
+    }
+
     fn last_write(&self) -> index::Result<Option<WriteMark>> {
         Ok(self.last_write)
     }
 
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
-        ensure!(self.decided.n_left() == 0, CHANGED);
         self.results.finish(rejects, self.engine.as_ref().map(|engine| engine.index()))
     }
 }

@@ -7,7 +7,7 @@ use minhash::Similarity;
 use serde::{Deserialize, Serialize};
 use simhash::{Distance, Fingerprint};
 
-use crate::journal::Calls;
+use crate::journal::{Calls, checksum};
 use crate::report::Indexed;
 
 /// The original of a duplicate, as stored in the journal.
@@ -49,7 +49,8 @@ pub(crate) fn insert_if_new(
     let foresee = |candidates: &[Candidate<'_>]| -> anyhow::Result<Vec<Option<Match>>> {
         known_ids.foresee(index, candidates).context("failed to ask the index")
     };
-    let decided = calls.decide(|| Ok(written(foresee(candidates)?)))?;
+    let documents = checksum(candidates.iter().map(|candidate| (candidate.id, candidate.features.is_some())));
+    let decided = calls.decide(documents, || Ok(written(foresee(candidates)?)))?;
     let n_with_features = candidates.iter().filter(|candidate| candidate.features.is_some()).count();
     ensure!(decided.len() == n_with_features, OF_OTHERS);
     let mut foreseen = Foreseen::new(read(decided)?);

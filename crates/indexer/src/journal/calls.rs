@@ -23,7 +23,8 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
+use index::DocumentId;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -39,8 +40,9 @@ pub(crate) struct Calls {
     next: u64,
     /// The number of the last call.
     last: u64,
-    /// Decisions of calls to come, made before the run broke off.
-    decided: BTreeMap<u64, Value>,
+    /// Decisions of calls to come, made before the run broke off, each with the checksum of the
+    /// documents that it is about.
+    decided: BTreeMap<u64, (Option<u32>, Value)>,
     /// Revisions of these decisions, in their order.
     again: HashMap<u64, Vec<Value>>,
     /// True if all frames in the log precede a checkpoint.
@@ -54,7 +56,25 @@ struct Call<T> {
     /// The call revised by this frame; `None` for the frame of a call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     again: Option<u64>,
+    /// A checksum of the documents of the call; `None` in revisions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    documents: Option<u32>,
 }
+
+/// The checksum of the documents of a call: their ids, each with a mark.
+pub(crate) fn checksum<'a>(documents: impl Iterator<Item = (&'a DocumentId, bool)>) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    for (id, mark) in documents {
+        hasher.update(id.as_str().as_bytes());
+        // No byte of a text.
+        hasher.update(&[0xfe | u8::from(mark)]);
+    }
+    hasher.finalize()
+}
+
+/// The message of a journal whose inputs were read otherwise than before.
+const OF_OTHERS: &str = "it was written for other documents: the input was read otherwise than before, as where a server was away; put the \
+     input back as it was";
 
 impl Calls {
     /// Creates a log without calls.
@@ -78,7 +98,7 @@ impl Calls {
             }
             numbers.insert(call.number);
             match call.again {
-                None => _ = decided.insert(call.number, call.decided),
+                None => _ = decided.insert(call.number, (call.documents, call.decided)),
                 Some(of) => again.entry(of).or_default().push(call.decided),
             }
         })?;
@@ -92,21 +112,26 @@ impl Calls {
     }
 
     /// The decision of the next call: the logged one of an interrupted run, or else the result of
-    /// `decide`, which is logged.
+    /// `decide`, which is logged. `documents` is the [`checksum`] of the documents of the call.
+    ///
+    /// # Errors
+    /// If the logged decision is about other documents.
     pub(crate) fn decide<T: Serialize + DeserializeOwned>(
         &mut self,
+        documents: u32,
         decide: impl FnOnce() -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
         if std::mem::take(&mut self.is_old) {
             self.log.clear().with_context(|| self.failed())?;
         }
-        if let Some((number, decided)) = self.decided.pop_first() {
+        if let Some((number, (then, decided))) = self.decided.pop_first() {
+            ensure!(then.is_none_or(|then| then == documents), "{}: {OF_OTHERS}", self.path.display());
             self.last = number;
             return self.read(decided);
         }
         self.last = self.next;
         let decided = decide()?;
-        self.write(&decided, None)?;
+        self.write(&decided, None, Some(documents))?;
         Ok(decided)
     }
 
@@ -122,13 +147,18 @@ impl Calls {
         decide: impl FnOnce() -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
         let decided = decide()?;
-        self.write(&decided, Some(self.last))?;
+        self.write(&decided, Some(self.last), None)?;
         Ok(decided)
     }
 
-    fn write(&mut self, decided: &impl Serialize, again: Option<u64>) -> anyhow::Result<()> {
+    fn write(
+        &mut self,
+        decided: &impl Serialize,
+        again: Option<u64>,
+        documents: Option<u32>,
+    ) -> anyhow::Result<()> {
         let number = self.next;
-        self.log.append(&Call { number, decided, again }).with_context(|| self.failed())?;
+        self.log.append(&Call { number, decided, again, documents }).with_context(|| self.failed())?;
         self.log.sync().with_context(|| self.failed())?;
         self.next += 1;
         self.log.write_head(&head(self.next)).with_context(|| self.failed())
@@ -183,7 +213,7 @@ mod tests {
     fn what_was_decided_since_the_checkpoint_stays_decided() {
         let folder = tempfile::tempdir().unwrap();
         let path = &folder.path().join("calls");
-        let decide = |calls: &mut Calls, now: &str| calls.decide(|| Ok(now.to_owned())).unwrap();
+        let decide = |calls: &mut Calls, now: &str| calls.decide(7, || Ok(now.to_owned())).unwrap();
         let mut calls = Calls::create(path).unwrap();
         assert_eq!(decide(&mut calls, "a"), "a");
         assert_eq!(calls.checkpoint(), 1);
@@ -207,7 +237,7 @@ mod tests {
     fn what_was_decided_again_stays_decided_too() {
         let folder = tempfile::tempdir().unwrap();
         let path = &folder.path().join("calls");
-        let decide = |calls: &mut Calls, now: &str| calls.decide(|| Ok(now.to_owned())).unwrap();
+        let decide = |calls: &mut Calls, now: &str| calls.decide(7, || Ok(now.to_owned())).unwrap();
         let decide_again = |calls: &mut Calls, now: &str| calls.decide_again(|| Ok(now.to_owned())).unwrap();
         let again = |calls: &mut Calls| calls.again::<String>().unwrap();
         let mut calls = Calls::create(path).unwrap();
@@ -244,13 +274,31 @@ mod tests {
         assert_eq!((decide(&mut calls, "x"), again(&mut calls)), ("d".to_owned(), vec!["d1".into()]));
     }
 
+    /// A decision was taken for that of whatever documents came at its turn.
+    #[test]
+    fn a_decision_is_of_its_documents() {
+        let ids = |ids: &[&str]| ids.iter().map(|id| DocumentId::new(*id).unwrap()).collect::<Vec<_>>();
+        let of = |ids: &[DocumentId], mark| checksum(ids.iter().map(|id| (id, mark)));
+        let documents = of(&ids(&["a", "b"]), true);
+        for other in [&ids(&["a"])[..], &ids(&["ab"]), &ids(&["b", "a"]), &ids(&["a", "b", "c"]), &[]] {
+            assert_ne!(of(other, true), documents);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = &folder.path().join("calls");
+        Calls::create(path).unwrap().decide(documents, || Ok(1)).unwrap();
+        let replayed = |documents| Calls::open(path, 0).unwrap().decide(documents, || Ok(2));
+        assert_eq!(replayed(documents).unwrap(), 1);
+        let refused = replayed(of(&ids(&["a", "b"]), false)).unwrap_err().to_string();
+        assert!(refused.contains("written for other documents"), "{refused}");
+    }
+
     #[test]
     fn what_was_decided_and_is_not_there_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
         let path = &folder.path().join("calls");
         let mut calls = Calls::create(path).unwrap();
         for n in 0..3 {
-            calls.decide(|| Ok(n)).unwrap();
+            calls.decide(7, || Ok(n)).unwrap();
         }
         drop(calls);
         assert!(have_begun(path));
@@ -273,7 +321,7 @@ mod tests {
             fs::write(path, [&whole, torn].concat()).unwrap();
             let mut calls = Calls::open(path, 2).unwrap();
             assert_eq!(fs::metadata(path).unwrap().len(), len);
-            assert_eq!([9, 10].map(|now| calls.decide(|| Ok(now)).unwrap()), [2, 10]);
+            assert_eq!([9, 10].map(|now| calls.decide(7, || Ok(now)).unwrap()), [2, 10]);
         }
         // All frames precede the checkpoint, and are not needed any more.
         fs::write(path, &whole[..HEAD_BYTES]).unwrap();

@@ -88,10 +88,12 @@ impl Description {
         }
     }
 
-    /// Returns true if the job may be repeated without its journal. A collector may not: deciding
-    /// again, it would drop items that its own index has by now.
+    /// Returns true if the job may be repeated without its journal. A collector may not, nor a job
+    /// that compares documents with their earlier versions: deciding again, they would drop what
+    /// their own index has by now.
     pub(super) fn may_begin_anew(&self) -> bool {
-        self.command != "collect"
+        let compares = self.options.get("--known-ids").is_some_and(|known_ids| known_ids == "compare");
+        self.command != "collect" && !compares
     }
 
     /// Notes the index of the job, and returns true if `index` is this one. An index made anew

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail, ensure};
-use corpus::Location;
+use corpus::{Identity, Location};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::Result;
 use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
@@ -44,6 +44,8 @@ pub(crate) struct ParquetOutput {
 
 struct Input {
     location: Location,
+    /// The version of the file when the run began, where that can be known.
+    identity: Option<Identity>,
     /// Schema and number of rows when the run began; `None` for an invalid file, which the run
     /// rejects.
     schema: Option<(TypePtr, i64)>,
@@ -68,6 +70,8 @@ impl ParquetOutput {
         let mut unreadable = None;
         for location in inputs {
             let path = location.path();
+            // Before the look: a later version has another one.
+            let identity = location.identity().ok();
             let schema = match Input::look(location) {
                 Err(error) => {
                     unreadable
@@ -87,7 +91,7 @@ impl ParquetOutput {
                     Some(found)
                 }
             };
-            opened.push(Input { location: location.clone(), schema });
+            opened.push(Input { location: location.clone(), identity, schema });
         }
         let columns = match (columns, unreadable) {
             (Some((_, columns)), _) => columns,
@@ -244,6 +248,7 @@ impl Input {
         let is_same = self.schema.as_ref().is_some_and(|(schema, n_rows)| {
             difference(schema, metadata.schema_descr().root_schema()).is_none()
                 && *n_rows == metadata.num_rows()
+                && self.location.identity().ok() == self.identity
         });
         ensure!(is_same, "{} has changed since the run began", self.location.path().display());
         Ok(file)
