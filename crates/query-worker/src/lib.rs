@@ -111,6 +111,7 @@ fn print_new_key(name: &str, scopes: &[Scope]) -> anyhow::Result<()> {
 
 /// Opens the store, binds the address, and serves until the process receives a stop signal.
 fn run(config: &Config) -> anyhow::Result<()> {
+    reload::survive_hang_ups()?;
     let keys = config.keys()?;
     let tls = config.tls()?;
     handles::raise();

@@ -251,6 +251,18 @@ impl Problem {
         Self::new(Kind::Timeout, "The request took too long", detail)
     }
 
+    /// 503: earlier lines of a batch took too long, and the batch ends. Neither this line nor any
+    /// later one was taken.
+    #[must_use]
+    pub(crate) fn not_begun(wait: Duration) -> Self {
+        let detail = format!(
+            "lines before this one were not done within {} seconds (--request-seconds-max), and the batch ends; \
+             this one and those after it are not done: send them again",
+            wait.as_secs_f64()
+        );
+        Self::new(Kind::Timeout, "The batch took too long", detail)
+    }
+
     /// 503: the worker is about to end. Of a batch, neither this line nor any later one was taken.
     #[must_use]
     pub fn stopping() -> Self {

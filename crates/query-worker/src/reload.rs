@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use sha2::{Digest, Sha256};
 use tokio::task;
 use tracing::{error, info};
@@ -50,6 +50,16 @@ pub(crate) trait Reloaded: Send + Sync + 'static {
     /// Makes the value anew from the contents; returns the number of its parts. Fails if the
     /// contents are invalid, and then leaves the previous value in force.
     fn take(&self, contents: &[Vec<u8>]) -> anyhow::Result<usize>;
+}
+
+/// Installs a handler of SIGHUP, so that one that comes before [`watch`] does not end the process.
+/// Such a signal has no further effect: the files were just read. Called outside the runtime.
+pub(crate) fn survive_hang_ups() -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+    let runtime = runtime.context("failed to start the async runtime")?;
+    let _in_runtime = runtime.enter();
+    // The handler stays installed after the runtime has ended.
+    HangUp::listen().map(drop)
 }
 
 /// Watches the files for as long as the runtime lives.
@@ -269,11 +279,8 @@ struct HangUp {
 impl HangUp {
     fn listen() -> anyhow::Result<Self> {
         #[cfg(unix)]
-        let signal = {
-            use anyhow::Context;
-            tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())
-                .context("failed to listen for SIGHUP")?
-        };
+        let signal = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())
+            .context("failed to listen for SIGHUP")?;
         Ok(Self {
             #[cfg(unix)]
             signal,

@@ -30,7 +30,10 @@ const NO_ROUTE: &str = "none";
 /// Path that load balancers probe.
 const READY_ROUTE: &str = "/readyz";
 
-/// Status under which a request is counted if its client went away before the answer.
+/// Label of the method whose answers have no body.
+const HEAD: &str = "HEAD";
+
+/// Status under which a request is counted if its client went away before the end of the answer.
 const GONE: &str = "gone";
 
 /// Flag that the answer was ended because its client did not read it; an extension of the response.
@@ -84,7 +87,7 @@ fn known(method: &Method) -> &'static str {
         Method::GET => "GET",
         Method::POST => "POST",
         Method::DELETE => "DELETE",
-        Method::HEAD => "HEAD",
+        Method::HEAD => HEAD,
         Method::OPTIONS => "OPTIONS",
         Method::PUT => "PUT",
         Method::PATCH => "PATCH",
@@ -92,8 +95,8 @@ fn known(method: &Method) -> &'static str {
     }
 }
 
-/// Records the outcome of a request when dropped, so also if the client goes away before its
-/// answer.
+/// Records the outcome of a request when dropped, so also if the client goes away before the end of
+/// its answer.
 struct Ending {
     worker: Arc<Worker>,
     span: Span,
@@ -117,6 +120,11 @@ impl Ending {
     fn add(&mut self, n_bytes: u64) {
         self.n_bytes += n_bytes;
     }
+
+    /// Notes that the answer was dropped before its end.
+    fn break_off(&mut self) {
+        self.status = None;
+    }
 }
 
 impl Drop for Ending {
@@ -139,7 +147,7 @@ impl Drop for Ending {
                 warn!(method, route, status = status.as_u16(), seconds, bytes, "failed");
             }
             Some(status) => debug!(method, route, status = status.as_u16(), seconds, bytes, "answered"),
-            None => debug!(method, route, seconds, "the client went away before its answer"),
+            None => debug!(method, route, seconds, "the client went away before the end of its answer"),
         }
     }
 }

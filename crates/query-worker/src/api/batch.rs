@@ -135,9 +135,7 @@ where
                     .as_ref()
                     .map(|rest| rest.front().map_or_else(|| reading.next_number(), |next| next.number));
                 self.send(reading, answers, next).await?;
-                // Work that took too long goes on; a second call beside it would take more than one
-                // place.
-                let Some(rest) = rest else { return Ok(()) };
+                let Some(rest) = rest else { return self.end_late(reading).await };
                 call = rest;
                 if let Some(next) = call.front().filter(|_| reading.is_ending()) {
                     return self.send_last(reading, next.number, Problem::stopping()).await;
@@ -193,9 +191,23 @@ where
         self.send(reading, line_of(line, &Err::<(StatusCode, A), _>(problem)), None).await
     }
 
+    /// Ends a batch with work that took too long. That work goes on; a second call beside it would
+    /// take more than one place. A last answer names the first line that was not processed, unless
+    /// there is none, and the rest of the body is dropped.
+    async fn end_late(&self, reading: &mut Reading) -> Result<(), Unread> {
+        if reading.is_done() {
+            return Ok(());
+        }
+        let (next, wait_max) = (reading.next_number(), self.worker.limits().request_seconds_max);
+        self.send_last(reading, next, Problem::not_begun(wait_max)).await?;
+        // A client that sends on receives the end of the answers all the same.
+        drop(tokio::time::timeout(wait_max, reading.drop_rest()).await);
+        Ok(())
+    }
+
     /// Ends a batch whose client does not take its answers. A client that only sends will read once
     /// it has sent the rest, which is dropped; the last answer then reports how far it came.
-    async fn give_up(&self, reading: Reading, unread: Unread) {
+    async fn give_up(&self, mut reading: Reading, unread: Unread) {
         let Unread { mut answers, next } = unread;
         if self.answers.is_closed() {
             return;
@@ -266,10 +278,15 @@ struct NumberedProblem<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+    use std::time::Duration;
+
     use clap::Parser;
     use engine::Engine;
     use features::{Dictionaries, Recipe};
     use index::{Index, MemoryStore, OpenOptions};
+    use serde_json::Value;
+    use tokio_stream::StreamExt;
 
     use super::*;
     use crate::config::Config;
@@ -280,15 +297,19 @@ mod tests {
         }
     }
 
+    fn worker(arguments: &[&str]) -> Worker {
+        let options = OpenOptions { recipe_default: Recipe::default().fields(), ..OpenOptions::default() };
+        let index = Index::over(Box::new(MemoryStore::new()), &options).unwrap();
+        let limits = Config::parse_from([&["query-worker"], arguments].concat()).limits;
+        let engine = Engine::over(index, &Dictionaries::default()).unwrap();
+        Worker::over(engine, &"memory:".parse().unwrap(), limits)
+    }
+
     /// Regression: a thousand lines that ask for a thousand documents each made seven gigabytes of
     /// answers.
     #[test]
     fn what_is_answered_at_once_is_bounded() {
-        let options = OpenOptions { recipe_default: Recipe::default().fields(), ..OpenOptions::default() };
-        let index = Index::over(Box::new(MemoryStore::new()), &options).unwrap();
-        let limits = Config::parse_from(["query-worker"]).limits;
-        let engine = Engine::over(index, &Dictionaries::default()).unwrap();
-        let worker = Worker::over(engine, &"memory:".parse().unwrap(), limits);
+        let worker = worker(&[]);
         let work: Work<usize, ()> = |_, asked| asked.iter().map(|_| Ok((StatusCode::OK, ()))).collect();
         for (asked, n_at_once) in [(1, 1000), (10, 1000), (1000, 11), (10_000, 2)] {
             let line = |number| Line { number, content: Ok(asked.to_string().into_bytes()) };
@@ -304,5 +325,44 @@ mod tests {
             }
             assert_eq!(n_answered, 1000);
         }
+    }
+
+    /// Regression: the batch ended without an answer to the lines after the timeouts, and without
+    /// reading them.
+    #[tokio::test]
+    async fn lines_after_a_call_that_takes_too_long() {
+        let (pieces, body) = mpsc::channel::<Result<Bytes, Infallible>>(1);
+        let worker = Arc::new(worker(&["--request-seconds-max", "1"]));
+        let permit = worker.admit_batch().unwrap();
+        let work: Work<usize, ()> = |_, _| {
+            thread::sleep(Duration::from_secs(2));
+            Vec::new()
+        };
+        pieces.send(Ok("1\n".into())).await.unwrap();
+        let response = answer(worker, permit, None, Body::from_stream(ReceiverStream::new(body)), work);
+        let mut answers = response.into_body().into_data_stream();
+        for (line, detail) in [(1, "may have been written"), (2, "those after it are not done")] {
+            let answer: Value = serde_json::from_slice(&answers.next().await.unwrap().unwrap()).unwrap();
+            assert_eq!((&answer["line"], &answer["status"]), (&line.into(), &503.into()));
+            assert!(answer["detail"].as_str().unwrap().contains(detail), "{answer}");
+        }
+        for _ in 2..10 {
+            pieces.send(Ok("1\n".into())).await.unwrap();
+        }
+        drop(pieces);
+        assert!(answers.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn no_line_after_a_call_that_takes_too_long() {
+        let worker = Arc::new(worker(&["--request-seconds-max", "0.1"]));
+        let permit = worker.admit_batch().unwrap();
+        let work: Work<usize, ()> = |_, _| {
+            thread::sleep(Duration::from_secs(1));
+            Vec::new()
+        };
+        let response = answer(worker, permit, None, Body::from("1\n2\n"), work);
+        let answers = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        assert_eq!(answers.split(|&byte| byte == b'\n').count(), 3);
     }
 }

@@ -56,16 +56,16 @@ pub(super) async fn text(
     worker.work(permit, find).await.map(Answer)
 }
 
-/// The text of a document that this worker may give out, if the index or the worker has it.
+/// Returns the text of a document that this worker may give out: the text that the index keeps, or
+/// else the one posted to this worker lately. The latter may be another text with the same
+/// features.
 pub(super) fn at_hand(worker: &Worker, stored: &StoredDocument) -> Result<Option<String>, Problem> {
     let (texts, document) = (worker.recent_texts(), &stored.document);
     if texts.bytes_max() == 0 {
         return Ok(None);
     }
-    match texts.get(&document.id, document.sketch.features()) {
-        None => kept(worker, &document.id),
-        text => Ok(text),
-    }
+    let kept = kept(worker, &document.id)?;
+    Ok(kept.or_else(|| texts.get(&document.id, document.sketch.features())))
 }
 
 /// The text that the index keeps of a document.
@@ -79,4 +79,43 @@ fn kept(worker: &Worker, id: &DocumentId) -> Result<Option<String>, Problem> {
 
 fn keeps_texts(worker: &Worker) -> bool {
     worker.index().metadata().texts != TextKeeping::None
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use engine::Engine;
+    use features::{Dictionaries, Recipe};
+    use index::{Index, MemoryStore, NewDocument, OpenOptions};
+
+    use super::*;
+    use crate::config::Config;
+
+    const STORED: &str = "The ferry terminal on the east side of the harbour reopened on Monday.";
+    const RECENT: &str = "THE FERRY TERMINAL on the east side of the harbour reopened on Monday.";
+
+    /// Regression: a worker gave out the text posted to it, although the index kept another one.
+    #[test]
+    fn the_text_in_the_index_goes_before_a_recent_one() {
+        for (texts, has_text, expected) in [
+            (TextKeeping::Zstd, true, STORED),
+            (TextKeeping::Zstd, false, RECENT),
+            (TextKeeping::None, true, RECENT),
+        ] {
+            let recipe_default = Recipe::default().fields();
+            let options = OpenOptions { texts: Some(texts), recipe_default, ..OpenOptions::default() };
+            let index = Index::over(Box::new(MemoryStore::new()), &options).unwrap();
+            let engine = Engine::over(index, &Dictionaries::default()).unwrap();
+            let limits = Config::parse_from(["query-worker"]).limits;
+            let worker = Worker::over(engine, &"memory:".parse().unwrap(), limits);
+            let id = DocumentId::new("a").unwrap();
+            let mut features = worker.features(STORED).unwrap();
+            features.text = features.text.filter(|_| has_text);
+            let recent = worker.recent_texts().pack(RECENT).unwrap();
+            worker.recent_texts().keep(id.clone(), &features, recent);
+            worker.index().insert(&[NewDocument { id: id.clone(), features, source: None }]).unwrap();
+            let stored = worker.index().get(&[id]).unwrap().pop().flatten().unwrap();
+            assert_eq!(at_hand(&worker, &stored).unwrap().as_deref(), Some(expected));
+        }
+    }
 }

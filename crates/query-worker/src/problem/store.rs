@@ -37,10 +37,13 @@ impl Problem {
 
 impl From<index::Error> for Problem {
     fn from(error: index::Error) -> Self {
-        if error.kind() == ErrorKind::InvalidArgument {
-            return Self::bad_request(&error.to_string());
-        }
         let problem = match error.kind() {
+            // Requests are checked before a store is called, so the client is not at fault. The
+            // error may name files and servers, which are not for the client.
+            ErrorKind::InvalidArgument => Self::store_unavailable(
+                "the store cannot be used as it is set up: its address, its server or one of its files is wrong; the \
+                 worker's log says which",
+            ),
             ErrorKind::NotFound => Self::store_unavailable(
                 "the store has no index any more, or not the one that this worker has open; restore it, or restart the worker",
             ),
@@ -63,5 +66,20 @@ impl From<index::Error> for Problem {
         };
         error!(target: STORE_TARGET, error = format!("{:#}", anyhow::Error::from(error)), "the store failed");
         problem
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression: the client was told that its request was wrong, and the path of a file.
+    #[test]
+    fn a_store_that_is_set_up_wrongly_is_no_mistake_of_the_client() {
+        let error = || index::Error::invalid("the password file /run/secret cannot be read");
+        for problem in [Problem::from(error()), Problem::unready(error())] {
+            assert_eq!((problem.status().as_u16(), problem.kind()), (503, "store-unavailable"));
+            assert!(!problem.body().detail.contains("secret"));
+        }
     }
 }

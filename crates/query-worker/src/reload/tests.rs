@@ -183,3 +183,12 @@ fn what_is_told() {
         assert_eq!(each, [("certificates", false), ("keys", is_outdated)], "{looked:?}");
     }
 }
+
+/// Regression: a SIGHUP during the start ended the process.
+#[cfg(unix)]
+#[test]
+fn a_hang_up_before_the_files_are_watched() {
+    use rustix::process::{Signal, getpid, kill_process};
+    survive_hang_ups().unwrap();
+    kill_process(getpid(), Signal::HUP).unwrap();
+}

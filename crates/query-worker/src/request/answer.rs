@@ -8,7 +8,7 @@ use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::Ending;
+use super::{Ending, HEAD};
 use crate::access::Pass;
 use crate::problem::Problem;
 use crate::worker::Worker;
@@ -34,6 +34,8 @@ pub(super) struct Answer {
     body: Body,
     /// Bytes that the body has given and the connection has not yet taken.
     rest: Bytes,
+    /// True once the connection has asked for more and been told that there is none.
+    has_ended: bool,
     ending: Ending,
     _pass: Option<Pass>,
     _room: Option<OwnedSemaphorePermit>,
@@ -46,7 +48,17 @@ impl Answer {
         pass: Option<Pass>,
         room: Option<OwnedSemaphorePermit>,
     ) -> Self {
-        Self { body, rest: Bytes::new(), ending, _pass: pass, _room: room }
+        Self { body, rest: Bytes::new(), has_ended: false, ending, _pass: pass, _room: room }
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        // The connection does not ask for the end of a body that it knows to be at its end, nor for
+        // the body of an answer to HEAD.
+        if !(self.has_ended || self.is_end_stream() || self.ending.method == HEAD) {
+            self.ending.break_off();
+        }
     }
 }
 
@@ -62,7 +74,10 @@ impl HttpBody for Answer {
         while this.rest.is_empty() {
             let frame = match ready!(Pin::new(&mut this.body).poll_frame(context)) {
                 Some(Ok(frame)) => frame,
-                end => return Poll::Ready(end),
+                end => {
+                    this.has_ended = end.is_none();
+                    return Poll::Ready(end);
+                }
             };
             match frame.into_data() {
                 Ok(data) => this.rest = data,
@@ -87,5 +102,57 @@ impl HttpBody for Answer {
             whole.set_upper(upper + n_rest);
         }
         whole
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+
+    use axum::extract::Request;
+    use axum::http::StatusCode;
+    use clap::Parser;
+    use engine::Engine;
+    use features::{Dictionaries, Recipe};
+    use index::{Index, MemoryStore, OpenOptions};
+    use tokio_stream::StreamExt;
+    use tracing::Span;
+
+    use super::*;
+    use crate::config::Config;
+
+    /// Regression: an answer that was not read to its end counted as one that was.
+    #[tokio::test]
+    async fn an_answer_that_breaks_off_is_counted_as_gone() {
+        let long = || Body::from("x".repeat(PIECE_BYTES + 1));
+        let stream = || Body::from_stream(tokio_stream::iter([Ok::<_, Infallible>("x")]));
+        for (method, body, n_polls, expected) in [
+            ("GET", Body::empty(), 0, "200"),
+            ("GET", long(), 0, "gone"),
+            ("GET", long(), 1, "gone"),
+            ("GET", long(), 2, "200"),
+            ("HEAD", long(), 0, "200"),
+            ("POST", stream(), 1, "gone"),
+            ("POST", stream(), 2, "200"),
+        ] {
+            let options =
+                OpenOptions { recipe_default: Recipe::default().fields(), ..OpenOptions::default() };
+            let index = Index::over(Box::new(MemoryStore::new()), &options).unwrap();
+            let engine = Engine::over(index, &Dictionaries::default()).unwrap();
+            let limits = Config::parse_from(["query-worker"]).limits;
+            let worker = Arc::new(Worker::over(engine, &"memory:".parse().unwrap(), limits));
+            let request = Request::builder().method(method).body(Body::empty()).unwrap();
+            let mut ending = Ending::of(Arc::clone(&worker), &request, Span::none());
+            ending.status = Some(StatusCode::OK);
+            let mut pieces = Body::new(Answer::new(body, ending, None, None)).into_data_stream();
+            for _ in 0..n_polls {
+                pieces.next().await;
+            }
+            drop(pieces);
+            let figures = worker.figures().await;
+            let counted = format!("method=\"{method}\",status=\"{expected}\"}} 1");
+            assert!(figures.contains(&counted), "{method} after {n_polls} pieces: {figures}");
+        }
     }
 }

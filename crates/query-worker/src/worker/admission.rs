@@ -119,21 +119,37 @@ impl Admission {
     }
 
     /// Admits the work of a request with a place, by the bytes of memory that the work takes. Light
-    /// work keeps the place. Heavy work gives it up and waits in a queue of its own, first come,
-    /// first served, for as long as the request may take.
+    /// work keeps the place. Heavy work gives it up for a place and memory of its own. If these are
+    /// taken, it waits in a queue of its own, first come, first served, for as long as the request
+    /// may take.
     pub(crate) async fn work(&self, permit: Permit, n_bytes: usize) -> Result<Permit, Problem> {
         if !is_heavy(n_bytes) {
             return Ok(permit);
         }
-        let _waiting = self
-            .heavy_queue
-            .try_acquire()
-            .map_err(|_| Problem::busy("too many requests with long texts are waiting (--queue-max)"))?;
         let Permit { _place: given_up, _room: room, .. } = permit;
-        drop(given_up);
-        let place = Arc::clone(&self.heavy).acquire_owned().await.map_err(|_| Problem::internal())?;
-        let memory = Arc::clone(&self.memory).acquire_many_owned(self.pieces(n_bytes));
-        let memory = memory.await.map_err(|_| Problem::internal())?;
+        let n_pieces = self.pieces(n_bytes);
+        // Nothing is free while others wait for it, so these overtake none.
+        let place = Arc::clone(&self.heavy).try_acquire_owned().ok();
+        let try_memory = || Arc::clone(&self.memory).try_acquire_many_owned(n_pieces).ok();
+        let memory = place.as_ref().and_then(|_| try_memory());
+        let (place, memory) = match (place, memory) {
+            (Some(place), Some(memory)) => (place, memory),
+            (place, _) => {
+                let _waiting = self.heavy_queue.try_acquire().map_err(|_| {
+                    Problem::busy("too many requests with long texts are waiting (--queue-max)")
+                })?;
+                drop(given_up);
+                let place = match place {
+                    Some(place) => place,
+                    None => {
+                        let place = Arc::clone(&self.heavy).acquire_owned();
+                        place.await.map_err(|_| Problem::internal())?
+                    }
+                };
+                let memory = Arc::clone(&self.memory).acquire_many_owned(n_pieces);
+                (place, memory.await.map_err(|_| Problem::internal())?)
+            }
+        };
         self.check(n_bytes)?;
         Ok(Permit { _place: place, _room: room, _memory: Some(memory) })
     }
@@ -230,6 +246,19 @@ mod tests {
         assert!(heavy(LIGHT_BYTES_MAX).await.is_ok(), "it has given up its place for requests");
         drop(first);
         assert!(second.await.is_ok());
+    }
+
+    /// Regression: heavy requests were refused for good.
+    #[tokio::test]
+    async fn heavy_work_without_a_queue() {
+        let limits = Config::parse_from(["query-worker", "--queue-max", "0"]).limits;
+        let admission = Admission::new(&limits, MemoryLimits::default());
+        let heavy = async || admission.work(admission.request().await.unwrap(), usize::MAX).await;
+        for _ in 0..2 {
+            let first = heavy().await.unwrap();
+            assert!(is_busy(heavy().await), "no memory is left");
+            drop(first);
+        }
     }
 
     async fn futures_now<T>(future: impl Future<Output = T> + Unpin) -> Option<T> {

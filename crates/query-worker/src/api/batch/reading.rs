@@ -56,9 +56,7 @@ impl Reading {
     pub(super) async fn call(&mut self) -> Result<Vec<Line>, (u64, Result<(), Problem>)> {
         while self.ready.is_empty() {
             if let Some(end) = &self.end {
-                // Lines past `batch_lines_max` do not count.
-                let last = self.limits.batch_lines_max.saturating_add(1);
-                return Err((self.lines.number().min(last), end.clone()));
+                return Err((self.next_number(), end.clone()));
             }
             self.read(Some(self.until)).await;
         }
@@ -69,11 +67,18 @@ impl Reading {
 
     /// Returns the number of the next line that no call has taken.
     pub(super) fn next_number(&self) -> u64 {
-        self.ready.front().map_or_else(|| self.lines.number(), |line| line.number)
+        // Lines past `batch_lines_max` do not count.
+        let last = self.limits.batch_lines_max.saturating_add(1);
+        self.ready.front().map_or_else(|| self.lines.number().min(last), |line| line.number)
+    }
+
+    /// Returns true if the body has come to its end and calls have taken all of its lines.
+    pub(super) fn is_done(&self) -> bool {
+        self.ready.is_empty() && matches!(self.end, Some(Ok(())))
     }
 
     /// Reads the rest of the body, up to a bound, and drops it.
-    pub(super) async fn drop_rest(mut self) {
+    pub(super) async fn drop_rest(&mut self) {
         let mut n_bytes = 0;
         while n_bytes < DROPPED_BYTES_MAX && self.end.is_none() {
             let piece = tokio::select! {
