@@ -2,13 +2,14 @@
 //! another, and only the requested columns.
 //!
 //! A file is a stream between two marks, and is read as one: from its beginning, so also from a
-//! pipe. The lengths in a header are believed only as far as bytes follow.
+//! pipe. Streams one after another are read in turn, each by its own schema. The lengths in a
+//! header are believed only as far as bytes follow.
 
 mod column;
 mod messages;
 
 use std::collections::HashMap;
-use std::io::{self, Read};
+use std::io::{self, BufRead};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
@@ -39,7 +40,7 @@ pub(super) struct Arrow<R> {
     ended: bool,
 }
 
-/// The schema in the first message, and all that is needed to read the rest.
+/// The schema in the first message of a stream, and all that is needed to read the rest.
 struct Table {
     schema: SchemaRef,
     columns: Vec<Column>,
@@ -59,7 +60,7 @@ struct Batch {
     number: u64,
 }
 
-impl<R: Read> Arrow<R> {
+impl<R: BufRead> Arrow<R> {
     pub(super) fn new(reader: R, columns: &Columns, record_bytes_max: usize) -> Self {
         Self {
             messages: Messages::new(reader),
@@ -76,6 +77,9 @@ impl<R: Read> Arrow<R> {
     /// Reads messages up to the next record batch. The inner error is that of this batch alone.
     fn next_batch(&mut self) -> io::Result<Option<Result<Batch, String>>> {
         while let Some(message) = self.messages.next()? {
+            if message.is_first {
+                self.table = None;
+            }
             let header = message.header()?;
             let body = Buffer::from(message.body.as_slice());
             match (header.header_type(), &mut self.table) {
@@ -160,7 +164,7 @@ impl Table {
     }
 }
 
-impl<R: Read> RecordReader for Arrow<R> {
+impl<R: BufRead> RecordReader for Arrow<R> {
     fn form(&self) -> Form {
         Form::Row
     }
@@ -179,7 +183,7 @@ impl<R: Read> RecordReader for Arrow<R> {
                 push_row(values.iter(), number, self.record_bytes_max, records);
                 continue;
             }
-            let number = self.next_number;
+            let (number, n_streams) = (self.next_number, self.messages.n_streams());
             match self.next_batch() {
                 Ok(Some(Ok(batch))) => self.batch = Some(batch),
                 Ok(Some(Err(why))) => {
@@ -191,6 +195,10 @@ impl<R: Read> RecordReader for Arrow<R> {
                     self.ended = true;
                     records.push_error(number, RecordError::Broken(error.to_string()));
                 }
+            }
+            // Rows of one portion have the same columns.
+            if self.messages.n_streams() != n_streams && records.len() > 0 {
+                break;
             }
         }
     }

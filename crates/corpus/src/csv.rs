@@ -261,7 +261,18 @@ mod tests {
             99,
             &[(2, Ok("a b")), (4, Ok("c d\r\n\"e")), (6, Ok("f "))],
         );
-        check("text,id\rb,a\r", 99, &[(1, Ok("a b"))]);
+        check("text,id\rb,a\r", 99, &[(2, Ok("a b"))]);
+    }
+
+    /// As Excel writes "CSV (Macintosh)". The lengths bring each line end to the end of a buffer.
+    #[test]
+    fn a_carriage_return_alone_ends_a_line() {
+        for id in ["", "1", "12", "123"] {
+            let content = format!("id,text\ra{id},\"b\rc\r\nd\ne\r\"\r\r\n\r\rf,g\rh,\"\"\"\r\n\"\r\ni,j");
+            let first = format!("a{id} b\rc\r\nd\ne\r");
+            let rows = [(2, Ok(&*first)), (10, Ok("f g")), (11, Ok("h \"\r")), (13, Ok("i j"))];
+            check(content, 99, &rows);
+        }
     }
 
     #[test]
@@ -312,7 +323,7 @@ mod tests {
             99,
             &[(2, Err("text follows")), (3, Ok("2 d")), (4, Ok("3 e"))],
         );
-        check("id,text\r1,\"a\" b\r2,c\r", 99, &[(1, Err("text follows")), (1, Ok("2 c"))]);
+        check("id,text\r1,\"a\" b\r2,c\r", 99, &[(2, Err("text follows")), (3, Ok("2 c"))]);
         check("id,text\n1,say \"a\"\n2,\"\"\n", 99, &[(2, Ok("1 say \"a\"")), (3, Ok("2 "))]);
         let (dialect, content) = (
             Dialect { has_escapes: true, ..Dialect::with(b',') },

@@ -1,16 +1,16 @@
 //! Selection of files: order and names of files, folders, globs, lists of files, standard input,
 //! and remote addresses.
 
+mod globs;
 mod source;
 
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow, bail, ensure};
-use glob::glob_with;
+use anyhow::{Context, bail, ensure};
 use walkdir::WalkDir;
 
 use super::archive_kind::Archive;
@@ -24,7 +24,7 @@ use super::options::InputOptions;
 use super::remote::{self, Remote, is_remote};
 use super::side_files::{is_card, is_side_file, is_state};
 use super::table_folders::{self, Log};
-use super::wildcards::{GLOB, GLOB_CHARACTERS};
+use super::wildcards::GLOB_CHARACTERS;
 
 pub(super) use self::source::Source;
 
@@ -192,45 +192,54 @@ impl Found {
         let given = self.format;
         let mut left_out = LeftOut::default();
         let mut table = None;
-        let takes = |name: &str| {
-            table = table.or_else(|| table_folders::complaint(name));
+        let takes = |name: &str, by: remote::By| {
+            if by == remote::By::Folder {
+                table = table.or_else(|| table_folders::complaint(name));
+            }
             if is_side_file(name) {
                 left_out.add_side_file();
                 return false;
             }
-            let is_taken = said(given, name).is_some();
+            // The content of a match decides where its name does not, as on this machine.
+            let is_taken = by == remote::By::Match || said(given, name).is_some();
             if !is_taken {
                 left_out.add(name);
             }
             is_taken
         };
-        let mut by_content = None;
         let found = remote.find(address, is_argument, takes)?;
         if let Some(table) = table {
             bail!("{address} holds {table}; write what it has now as Parquet, and read that");
         }
+        let (is_file, is_glob) =
+            (matches!(found, remote::Found::File(_)), matches!(found, remote::Found::Matches(..)));
         let (objects, stem_start) = match found {
             remote::Found::File(object) => {
-                if said(given, object.name()).is_none() {
-                    let content = Content::look(object.open_head(), false, self.window_log_max);
-                    let judged = judge(object.name(), None, content);
-                    by_content = judged.map_err(|why| anyhow!("{} {why}", object.name()))?;
-                }
                 let last = object.name().rfind('/').map_or(0, |slash| slash + 1);
                 (vec![object], if is_argument { last } else { 0 })
             }
             remote::Found::Folder(objects, _) if objects.is_empty() => {
                 bail!(nothing_known_in(address, &left_out))
             }
-            remote::Found::Matches(objects, _) if objects.is_empty() => {
-                bail!("there is no {address}, and as a glob it matches nothing{}", beside(&left_out))
-            }
             remote::Found::Folder(objects, start) | remote::Found::Matches(objects, start) => {
                 (objects, start)
             }
         };
+        let n_before = self.listing.sources.len();
         for object in objects {
-            let holds = said(given, object.name()).or(by_content).unwrap_or(Holds::Records(Format::Jsonl));
+            let mut holds = said(given, object.name());
+            if holds.is_none() {
+                let content = Content::look(object.open_head(), false, self.window_log_max);
+                match judge(object.name(), None, content) {
+                    Ok(judged) => holds = judged,
+                    Err(why) if is_file => bail!("{} {why}", object.name()),
+                    Err(_) => {
+                        left_out.add(object.name());
+                        continue;
+                    }
+                }
+            }
+            let holds = holds.unwrap_or(Holds::Records(Format::Jsonl));
             self.listing.n_bytes = self.listing.n_bytes.map(|sum| sum + object.n_bytes());
             let location = Location::remote(object);
             self.listing.sources.push(Source {
@@ -241,6 +250,10 @@ impl Found {
                 opened: None,
                 copy: None,
             });
+        }
+        if is_glob && self.listing.sources.len() == n_before {
+            ensure!(!left_out.is_empty(), "there is no {address}, and as a glob it matches nothing");
+            bail!(globs::nothing_in_matches(address, &left_out));
         }
         self.listing.left_out.merge(&left_out);
         Ok(())
@@ -288,44 +301,6 @@ impl Found {
         Ok(left_out)
     }
 
-    /// Adds the files that a glob matches, sorted by name. Records are known by the path after the
-    /// folders without wildcards.
-    fn add_glob(&mut self, pattern: &str) -> anyhow::Result<()> {
-        let failed = || format!("failed to read the glob {pattern}");
-        // Without `./`, as the matches are written.
-        let base: PathBuf = Path::new(pattern)
-            .components()
-            .take_while(|step| !step.as_os_str().to_string_lossy().contains(GLOB_CHARACTERS))
-            .filter(|step| *step != Component::CurDir)
-            .collect();
-        let n_before = self.listing.sources.len();
-        let n_left_out_before = self.listing.left_out.n();
-        for path in glob_with(pattern, GLOB).with_context(failed)? {
-            let path = path.with_context(failed)?;
-            let below = path.strip_prefix(&base).unwrap_or(&path).to_string_lossy();
-            if is_side_file(&below) {
-                self.listing.left_out.add_side_file();
-            } else if path.is_dir() {
-                let left_out = self.add_folder(&path, &base)?;
-                self.listing.left_out.merge(&left_out);
-            } else {
-                self.add_file(&path, &base, By::Glob)?;
-            }
-        }
-        if self.listing.sources.len() == n_before {
-            let left_out = &self.listing.left_out;
-            ensure!(
-                left_out.n() > n_left_out_before,
-                "there is no file {pattern}, and as a glob it matches nothing; look at it with ls"
-            );
-            bail!(
-                "nothing that {pattern} matches can be read: {left_out}; {WHAT_TO_DO}{}",
-                left_out.advice()
-            );
-        }
-        Ok(())
-    }
-
     /// Refuses two sources with the same stem if ids are made from it: for documents named after
     /// their files, and for all formats under `make_ids`.
     fn check_stems(&self, make_ids: bool) -> anyhow::Result<()> {
@@ -365,3 +340,6 @@ fn beside(left_out: &LeftOut) -> String {
 fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
+
+#[cfg(test)]
+mod tests;

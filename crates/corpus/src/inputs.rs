@@ -281,8 +281,7 @@ mod tests {
         read
     }
 
-    /// Reading resumes at every position, even where record numbers do not distinguish records: all
-    /// rows of the CSV file begin on the first line.
+    /// Reading resumes at every position, in a file of each kind.
     #[test]
     fn reading_goes_on_at_every_position() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,6 @@
 //! Extraction of the requested values from one line of JSON. The rest is skipped, not kept.
 
+pub(super) mod beginning;
 pub(super) mod documents;
 pub(super) mod not_a_number;
 

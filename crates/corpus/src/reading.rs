@@ -15,7 +15,8 @@ use super::csv::transcoded::{Transcoded, is_utf_16};
 use super::csv::{self, Csv, TableOptions};
 use super::files::Source;
 use super::format::Format;
-use super::json::documents::{Documents, are_documents};
+use super::json::beginning;
+use super::json::documents::Documents;
 use super::lines::Lines;
 use super::location::Parts;
 use super::notes::Notes;
@@ -140,11 +141,12 @@ impl Reading {
 
 /// Returns the reader of JSON Lines, or of other JSON.
 fn json(
-    mut content: BufReader<impl Read + 'static>,
+    content: BufReader<impl Read + 'static>,
     record_bytes_max: usize,
     is_stdin: bool,
 ) -> io::Result<Box<dyn RecordReader>> {
-    Ok(match are_documents(content.fill_buf()?) {
+    let (content, are_documents) = beginning::look(content, record_bytes_max)?;
+    Ok(match are_documents {
         true => Box::new(Documents::new(content, record_bytes_max)),
         false => Box::new(Lines::new(content, record_bytes_max).with_stdin(is_stdin)),
     })

@@ -35,7 +35,7 @@ use url::{Scheme, Url};
 use web::Web;
 use windows::Cache;
 
-pub(super) use find::Found;
+pub(super) use find::{By, Found};
 pub use upload::{Upload, Uploads, is_in_bucket};
 pub(super) use windows::Windows;
 

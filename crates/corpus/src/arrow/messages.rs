@@ -1,8 +1,8 @@
 //! Messages of a stream of Arrow: a header and a body each.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 
-use arrow_ipc::{CompressionType, RecordBatch, root_as_message};
+use arrow_ipc::{CompressionType, MessageHeader, RecordBatch, root_as_message};
 
 use super::broken;
 
@@ -30,14 +30,30 @@ const ROWS_FREE: u64 = 1 << 16;
 /// Stands in the place of an unpacked length before bytes that are not packed.
 const NOT_PACKED: u64 = u64::MAX;
 
+const NO_STREAM: &str = "more follows the mark of its end, and that is no other stream; rows may be missing";
+
 pub(super) struct Messages<R> {
     reader: R,
-    is_begun: bool,
+    place: Place,
+    is_file: bool,
+    /// Number of streams begun.
+    n_streams: u64,
+}
+
+/// Place between two messages.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Start,
+    InStream,
+    /// Behind the mark of the end of a stream.
+    Behind,
 }
 
 pub(super) struct Message {
     header: Vec<u8>,
     pub(super) body: Vec<u8>,
+    /// True for the first message of a stream.
+    pub(super) is_first: bool,
 }
 
 impl Message {
@@ -46,18 +62,68 @@ impl Message {
     }
 }
 
-impl<R: Read> Messages<R> {
+impl<R: BufRead> Messages<R> {
     pub(super) fn new(reader: R) -> Self {
-        Self { reader, is_begun: false }
+        Self { reader, place: Place::Start, is_file: false, n_streams: 0 }
     }
 
-    /// Returns the next message; `None` after the mark of the end.
+    pub(super) fn n_streams(&self) -> u64 {
+        self.n_streams
+    }
+
+    /// Returns the next message; `None` after the mark of the end. Another stream may follow that
+    /// of a stream.
     pub(super) fn next(&mut self) -> io::Result<Option<Message>> {
+        loop {
+            let place = self.place;
+            if place == Place::Behind && self.is_at_end()? {
+                return Ok(None);
+            }
+            let message = self.message();
+            let message = if place == Place::Behind { message.map_err(no_stream) } else { message };
+            let Some(mut message) = message? else {
+                // Behind the mark in a file is its footer.
+                if self.is_file {
+                    return Ok(None);
+                }
+                self.place = Place::Behind;
+                continue;
+            };
+            message.is_first = place != Place::InStream;
+            if place == Place::Behind && message.header()?.header_type() != MessageHeader::Schema {
+                return Err(broken(NO_STREAM));
+            }
+            self.n_streams += u64::from(message.is_first);
+            self.place = Place::InStream;
+            return Ok(Some(message));
+        }
+    }
+
+    /// Skips zero bytes, with which the mark may be padded. Returns true if nothing else follows.
+    fn is_at_end(&mut self) -> io::Result<bool> {
+        loop {
+            let available = match self.reader.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                available => available?,
+            };
+            let n_zeros = available.iter().take_while(|byte| **byte == 0).count();
+            let is_at_end = available.is_empty();
+            let is_done = is_at_end || n_zeros < available.len();
+            self.reader.consume(n_zeros);
+            if is_done {
+                return Ok(is_at_end);
+            }
+        }
+    }
+
+    /// Reads one message; `None` for the mark of the end.
+    fn message(&mut self) -> io::Result<Option<Message>> {
         let mut word = self.word()?;
-        if !std::mem::replace(&mut self.is_begun, true) && word == FILE_MAGIC {
+        if self.place != Place::InStream && word == FILE_MAGIC {
             if self.word()? != FILE_MAGIC_REST {
                 return Err(broken("its beginning is damaged"));
             }
+            self.is_file = true;
             // Some programs begin with a whole block.
             for _ in 0..PADDING_WORDS_MAX {
                 word = self.word()?;
@@ -76,7 +142,8 @@ impl<R: Read> Messages<R> {
         if n_header > HEADER_BYTES_MAX {
             return Err(broken("the header of a message is longer than 64 MiB"));
         }
-        let mut message = Message { header: self.take(n_header)?, body: Vec::new() };
+        let header = self.take(n_header)?;
+        let mut message = Message { header, body: Vec::new(), is_first: false };
         let n_body = u64::try_from(message.header()?.bodyLength());
         let n_body = n_body.map_err(|_| broken("a message is shorter than nothing"))?;
         if n_body > BODY_BYTES_MAX {
@@ -103,6 +170,11 @@ impl<R: Read> Messages<R> {
         let n_read = self.reader.by_ref().take(n).read_to_end(&mut bytes)?;
         if (n_read as u64) < n { Err(broken("it breaks off in a message")) } else { Ok(bytes) }
     }
+}
+
+/// Replaces the error of a first message behind the mark of an end, unless reading itself failed.
+fn no_stream(error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::InvalidData { broken(NO_STREAM) } else { error }
 }
 
 /// Refuses a batch whose header says more than its bytes can hold: each length is one for which

@@ -82,6 +82,45 @@ fn both_forms_with_each_compression() {
 }
 
 #[test]
+fn streams_one_after_another_are_read_by_their_own_schemas() {
+    let of_three: Vec<(&str, ArrayRef)> = vec![
+        ("url", Arc::new(StringArray::from(vec!["u"; 2]))),
+        ("text", Arc::new(LargeStringArray::from(vec!["seven", "eight"]))),
+        ("number", Arc::new(Int64Array::from(vec![7, 8]))),
+    ];
+    let other = [batch(of_three)];
+    let none = [batch(vec![("title", Arc::new(StringArray::from(vec!["t"])))])];
+    let (first, other, none) = (stream(&sample(2), None), stream(&other, None), stream(&none, None));
+    let rows = read(&[&first[..], &[0; 12], &other, &none, &first].concat(), "number", "text");
+    let shown: Vec<String> = rows.iter().map(|(_, row)| row.clone().unwrap_or_else(|why| why)).collect();
+    assert_eq!(shown.len(), 11, "{shown:?}");
+    assert!(rows.iter().map(|(number, _)| *number).eq(1..=11), "{rows:?}");
+    assert_eq!(
+        (&shown[..2], &shown[3..6]),
+        (&shown[7..9], &["4 text 4", "7 seven", "8 eight"].map(str::to_owned)[..])
+    );
+    assert!(shown[2].contains("holds null") && shown[9].contains("holds null"), "{shown:?}");
+    assert!(shown[6].contains("it has \"title\""), "{shown:?}");
+    // Without a word before, all after the first stream was passed over.
+    let whole = read(&first, "number", "text");
+    for more in [&b"\n"[..], b"{}\n{}\n", &first[..100], &file(&sample(2), None)[..9]] {
+        let rows = read(&[&first[..], more].concat(), "number", "text");
+        let (last, before) = rows.split_last().unwrap();
+        assert_eq!(before, whole);
+        assert!(
+            last.1.as_ref().is_err_and(|why| why.contains("more follows the mark of its end")),
+            "{last:?}"
+        );
+    }
+    for padding in [&b"\0"[..], &[0; 1000]] {
+        assert_eq!(read(&[&first[..], padding].concat(), "number", "text"), whole);
+    }
+    let file = file(&sample(2), None);
+    assert_eq!(read(&[&first[..], &file].concat(), "number", "text").len(), 8);
+    assert_eq!(read(&file, "number", "text"), whole);
+}
+
+#[test]
 fn ids_and_texts_of_many_types() {
     let mut messages = ListBuilder::new(StructBuilder::from_fields(
         Fields::from(vec![Field::new("content", DataType::Utf8, true)]),
@@ -185,6 +224,7 @@ impl Read for Little {
 fn bytes_may_come_one_by_one() {
     let names = FieldNames { id: Some("number".parse().unwrap()), ..names(&["text"], false) };
     let content = Little(io::Cursor::new(file(&sample(10), None)));
+    let content = io::BufReader::with_capacity(5, content);
     let mut arrow = Arrow::new(content, &names.clone().columns(), 1000);
     assert_eq!(rows(&mut arrow, names).len(), 20);
 }

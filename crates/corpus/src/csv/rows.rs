@@ -3,7 +3,7 @@
 
 use std::io::{self, BufRead};
 
-use memchr::{memchr, memchr_iter, memchr2, memchr3};
+use memchr::{memchr, memchr2, memchr2_iter, memchr3};
 
 use super::dialect::{Dialect, SAMPLE_BYTES};
 
@@ -101,7 +101,8 @@ impl<R: BufRead> Rows<R> {
             }
         }
         while let Some(byte @ (b'\r' | b'\n')) = self.peek(0)? {
-            self.number += u64::from(byte == b'\n');
+            // A carriage return ends its line alone, or together with a line feed.
+            self.number += u64::from(byte == b'\n' || self.peek(1)? != Some(b'\n'));
             self.at += 1;
             self.start = self.at;
         }
@@ -183,11 +184,12 @@ impl<R: BufRead> Rows<R> {
         self.n_quoted += 1;
         self.at += 1;
         self.opened = Some((self.at, self.number));
+        let mut is_after_return = false;
         loop {
             let rest = &self.buffer[self.at..];
             let found = if has_escapes { memchr2(quote, b'\\', rest) } else { memchr(quote, rest) };
             let n = found.unwrap_or(rest.len());
-            self.number += memchr_iter(b'\n', &rest[..n]).count() as u64;
+            self.number += n_line_ends(&rest[..n], &mut is_after_return);
             self.keep(n);
             if found.is_none() {
                 if !self.fill()? {
@@ -195,6 +197,7 @@ impl<R: BufRead> Rows<R> {
                 }
                 continue;
             }
+            is_after_return = false;
             let next = self.peek(1)?;
             if self.buffer[self.at] != quote {
                 // The backslash goes, if the character after it has a meaning of its own.
@@ -227,8 +230,8 @@ impl<R: BufRead> Rows<R> {
         self.at += usize::from(byte.is_some());
         match byte {
             Some(byte) if byte == self.dialect.delimiter => return Ok(Ending::Cell),
-            Some(b'\r') if self.peek(0)? == Some(b'\n') => {
-                self.at += 1;
+            Some(b'\r') => {
+                self.at += usize::from(self.peek(0)? == Some(b'\n'));
                 self.number += 1;
             }
             Some(b'\n') => self.number += 1,
@@ -298,4 +301,18 @@ impl<R: BufRead> Rows<R> {
         self.reader.consume(n);
         Ok(n > 0)
     }
+}
+
+/// Counts the ends of lines: line feeds, and carriage returns that none follows.
+/// `is_after_return` says that a carriage return, which is counted, ends the bytes before.
+fn n_line_ends(bytes: &[u8], is_after_return: &mut bool) -> u64 {
+    let is_end = |at: &usize| {
+        let is_after = if *at == 0 { *is_after_return } else { bytes[*at - 1] == b'\r' };
+        bytes[*at] == b'\r' || !is_after
+    };
+    let n = memchr2_iter(b'\n', b'\r', bytes).filter(is_end).count() as u64;
+    if let Some(last) = bytes.last() {
+        *is_after_return = *last == b'\r';
+    }
+    n
 }

@@ -4,38 +4,10 @@
 
 use std::io::{self, BufRead};
 
-use serde::de::IgnoredAny;
-
 use super::super::reader::RecordReader;
 use super::super::records::{Form, RecordError, Records};
 
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// Returns true if content with this beginning is an array of objects, an object printed over many
-/// lines, or several in a line that does not end, as streams of clouds are delivered.
-pub(crate) fn are_documents(head: &[u8]) -> bool {
-    let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).trim_ascii_start();
-    let Some((first, rest)) = head.split_first() else { return false };
-    let next = rest.trim_ascii_start().first();
-    match first {
-        // The first object of an array may stand in the same line.
-        b'[' => matches!(next, Some(b'{' | b']')),
-        b'{' => {
-            let rest = rest.trim_ascii_end();
-            let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
-            let is_printed = line.trim_ascii().is_empty() && matches!(next, Some(b'"' | b'}'));
-            if line.len() < rest.len() { is_printed } else { object_follows(head) }
-        }
-        _ => false,
-    }
-}
-
-/// Returns true if another object follows the one at the beginning of `line`.
-fn object_follows(line: &[u8]) -> bool {
-    let mut objects = serde_json::Deserializer::from_slice(line).into_iter::<IgnoredAny>();
-    let first = objects.next().is_some_and(|object| object.is_ok());
-    first && line.get(objects.byte_offset()..).is_some_and(|rest| rest.trim_ascii_start().starts_with(b"{"))
-}
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 pub(crate) struct Documents<R> {
     reader: R,
@@ -52,6 +24,33 @@ enum Found {
     Object,
     TooLong,
     End,
+}
+
+/// Brackets of a value that are open, outside its strings.
+#[derive(Default)]
+pub(super) struct Nesting {
+    depth: usize,
+    in_string: bool,
+    is_escaped: bool,
+}
+
+impl Nesting {
+    /// Takes the next byte. The first one opens a bracket.
+    pub(super) fn take(&mut self, byte: u8) {
+        match byte {
+            _ if self.is_escaped => self.is_escaped = false,
+            b'\\' if self.in_string => self.is_escaped = true,
+            b'"' => self.in_string = !self.in_string,
+            b'{' | b'[' if !self.in_string => self.depth += 1,
+            b'}' | b']' if !self.in_string => self.depth -= 1,
+            _ => {}
+        }
+    }
+
+    /// Returns true once the first bracket is closed.
+    pub(super) fn is_closed(&self) -> bool {
+        self.depth == 0
+    }
 }
 
 impl<R: BufRead> Documents<R> {
@@ -75,24 +74,17 @@ impl<R: BufRead> Documents<R> {
         if start != b'{' {
             return Err(broken("a JSON object should begin"));
         }
-        let (mut depth, mut n_bytes, mut in_string, mut is_escaped) = (0_usize, 0, false, false);
+        let (mut nesting, mut n_bytes) = (Nesting::default(), 0);
         let mut byte = start;
         loop {
-            if in_string || !byte.is_ascii_whitespace() {
+            if nesting.in_string || !byte.is_ascii_whitespace() {
                 n_bytes += 1;
                 if n_bytes <= self.record_bytes_max {
                     object.push(byte);
                 }
             }
-            match byte {
-                _ if is_escaped => is_escaped = false,
-                b'\\' if in_string => is_escaped = true,
-                b'"' => in_string = !in_string,
-                b'{' | b'[' if !in_string => depth += 1,
-                b'}' | b']' if !in_string => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
+            nesting.take(byte);
+            if nesting.is_closed() {
                 return Ok(if n_bytes > self.record_bytes_max { Found::TooLong } else { Found::Object });
             }
             byte = self.next_byte()?.ok_or_else(|| broken("the object is never closed"))?;
@@ -205,30 +197,5 @@ mod tests {
         check(r#"[{"a":1}"#, 99, &[Ok(r#"{"a":1}"#), Err("array is never closed")]);
         check(r#"[{"a":1},7]"#, 99, &[Ok(r#"{"a":1}"#), Err("a JSON object should begin")]);
         check("{\n\"a\":1}]", 99, &[Ok(r#"{"a":1}"#), Err("a JSON object should begin")]);
-    }
-
-    #[test]
-    fn documents_are_told_from_lines() {
-        for (head, expected) in [
-            ("[{\"id\":1}", true),
-            ("\u{feff} [\n  {", true),
-            ("[]", true),
-            ("{\n  \"id\": 1,", true),
-            ("{ \r\n\t\"id\"", true),
-            ("{\"id\":1}\n{", false),
-            ("{\"id\":1,\n", false),
-            ("{\n{\"id\":1}", false),
-            ("[1,2]\n[3]", false),
-            ("{\"id\":1}{\"id\":2}", true),
-            ("{\"id\":\"}{\"} {\"id\":2", true),
-            ("{\"id\":1}{\"id\":2}\n", true),
-            ("{\"id\":1}{\"id\":2}\n{\"id\":3}", false),
-            ("{\"id\":1}\n", false),
-            ("{\"id\":1} 7", false),
-            ("{", false),
-            ("", false),
-        ] {
-            assert_eq!(are_documents(head.as_bytes()), expected, "{head:?}");
-        }
     }
 }

@@ -22,14 +22,24 @@ pub(crate) enum Found {
     Matches(Vec<Object>, usize),
 }
 
+/// The way to a file that is not named itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// A glob matches the file.
+    Match,
+    /// The file lies in a folder that is named, or that a glob matches.
+    Folder,
+}
+
 impl Remote {
-    /// Finds the files at the address `text`. Of a folder, only files whose names `takes` accepts
-    /// are taken; `takes` is called once for each name.
+    /// Finds the files at the address `text`. Of a folder and a glob, only files that `takes`
+    /// accepts are taken. It is called once for each, with the path in the storage, or that of a
+    /// match after the folders without wildcards.
     pub(crate) fn find(
         &self,
         text: &str,
         may_be_glob: bool,
-        mut takes: impl FnMut(&str) -> bool,
+        mut takes: impl FnMut(&str, By) -> bool,
     ) -> anyhow::Result<Found> {
         let url = Url::parse(text)?;
         let storage = self.storage(&url)?;
@@ -62,7 +72,8 @@ impl Remote {
             bail!("there is no {}", url.name());
         }
         let start = if folder.is_empty() { 0 } else { folder.len() + 1 };
-        let mut is_taken = |key: &str| key.get(start..).is_some_and(|name| !is_hidden(name)) && takes(key);
+        let mut is_taken =
+            |key: &str| key.get(start..).is_some_and(|name| !is_hidden(name)) && takes(key, By::Folder);
         let files = files.into_iter().filter(|(key, _)| is_taken(key));
         let objects = files.map(|(key, version)| self.object(&storage, url.name_of(&key), &key, version));
         Ok(Found::Folder(objects.collect(), url.name_of("").len() + start))
@@ -73,7 +84,7 @@ impl Remote {
         &self,
         url: &Url<'_>,
         storage: &Arc<dyn Storage>,
-        mut takes: impl FnMut(&str) -> bool,
+        mut takes: impl FnMut(&str, By) -> bool,
     ) -> anyhow::Result<Found> {
         let pattern = Pattern::new(url.path).map_err(|error| anyhow!("failed to read the glob: {error}"))?;
         let literal = url.path.find(GLOB_CHARACTERS).unwrap_or_default();
@@ -84,12 +95,12 @@ impl Remote {
             Ok(files) => files,
         };
         let mut is_match = |key: &str| {
-            if pattern.matches_with(key, GLOB) {
-                return true;
-            }
+            // With `**` a glob may match a folder and what is in it, which the folder stands for.
             let mut slashes = key.match_indices('/').map(|(slash, _)| slash);
-            let folder = slashes.find(|slash| pattern.matches_with(&key[..*slash], GLOB));
-            folder.is_some_and(|end| !is_hidden(&key[end + 1..]) && takes(key))
+            match slashes.find(|slash| pattern.matches_with(&key[..*slash], GLOB)) {
+                Some(end) => !is_hidden(&key[end + 1..]) && takes(key, By::Folder),
+                None => pattern.matches_with(key, GLOB) && takes(&key[start..], By::Match),
+            }
         };
         let files = files.into_iter().filter(|(key, _)| is_match(key));
         let objects = files.map(|(key, version)| self.object(storage, url.name_of(&key), &key, version));

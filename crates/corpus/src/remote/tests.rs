@@ -1,5 +1,6 @@
 //! Files of a web server that breaks off, changes, falls silent or refuses.
 
+mod held;
 mod server;
 
 use std::io::Read;
@@ -22,7 +23,9 @@ fn content() -> &'static [u8] {
 
 fn find(server: &Server, path: &str) -> anyhow::Result<Object> {
     let found =
-        Remote::with_patience(PATIENCE).unwrap().find(&format!("{}{path}", server.base), true, |_| true)?;
+        Remote::with_patience(PATIENCE)
+            .unwrap()
+            .find(&format!("{}{path}", server.base), true, |_, _| true)?;
     let Found::File(object) = found else { panic!("an address of the web is a file") };
     Ok(object)
 }
