@@ -9,11 +9,11 @@
 //! If the index keeps texts, the texts of pairs worth a count are read, many in one call, and the
 //! pairs are counted.
 //!
-//! Memory is bounded: each thread holds [`BLOCK_CELLS`] cells twice, with their documents, and about
-//! 16 MB of texts; all threads share at most 256 MB of recently read documents and 64 MB of texts, as
-//! near ones meet again in other buckets. A bucket with more cells is written to a file first, and each block of the file
-//! is compared with all later ones. Time is spent on reading the cells, and on m² comparisons of 64
-//! bits for a bucket of m.
+//! Memory is bounded: each thread holds [`BLOCK_CELLS`] cells twice, with their documents, and
+//! about 16 MB of texts; all threads share at most 256 MB of recently read documents and 64 MB of
+//! texts, as near ones meet again in other buckets. A bucket with more cells is written to a file
+//! first, and each block of the file is compared with all later ones. Time is spent on reading the
+//! cells, and on m² comparisons of 64 bits for a bucket of m.
 
 mod crowd;
 mod shelf;

@@ -48,12 +48,12 @@ fn window_of(set: &Ascending, number: u64) -> usize {
     set.n_blocks_before(number) / BLOCKS_PER_WINDOW
 }
 
-/// A filter of numbers: a bit for each possible number where that takes no more, else a Bloom filter
-/// whose bits for a number are all in one word.
+/// A filter of numbers: a bit for each possible number where that takes no more, else a Bloom
+/// filter whose bits for a number are all in one word.
 ///
-/// The Bloom filter has three of 64 bits, about 11 bits a number. Of the numbers that were not added
-/// about one in 40 passes. The words of ascending numbers are in ascending windows, so that it is
-/// filled from end to end.
+/// The Bloom filter has three of 64 bits, about 11 bits a number. Of the numbers that were not
+/// added about one in 40 passes. The words of ascending numbers are in ascending windows, so that
+/// it is filled from end to end.
 ///
 /// Source: F. Putze, P. Sanders, J. Singler, "Cache-, Hash- and Space-Efficient Bloom Filters",
 /// section 3, with words for blocks.

@@ -1,7 +1,6 @@
 //! A tier of as many simhashes as `PIGEONHOLE_TIER=N,FILE` says: one run makes the file, the next
 //! one reads it and asks for near ones. `cargo test --release -p pigeonhole-store-hbase --lib
 //! tier::size -- --nocapture` prints the figures.
-#![expect(clippy::print_stdout, reason = "the figures are its output")]
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
