@@ -39,8 +39,10 @@ pub(crate) enum Pages {
 /// `Corrupt` with the number of the first unsound page.
 pub(crate) fn check(file: &File, txn_id: u64, pages: Pages) -> Result<bool> {
     let Some(root) = root_of(file, txn_id)? else { return Ok(false) };
-    let mut walk = Walk { file, root, n_read: 0, bytes: vec![0; root.page_bytes as usize] };
+    let bytes = vec![0; root.page_bytes as usize];
+    let mut walk = Walk { file, root, n_read: 0, is_in_free: true, bytes };
     walk.tree(root.free, Pages::All, &mut |walk, node| walk.free_pages(node))?;
+    walk.is_in_free = false;
     let mut databases = Vec::new();
     walk.tree(root.main, Pages::All, &mut |_, node| {
         if let Value::Database(tree) = node.value {
@@ -66,6 +68,8 @@ struct Walk<'a> {
     file: &'a File,
     root: Root,
     n_read: u64,
+    /// True in the tree of free pages.
+    is_in_free: bool,
     /// The page under check.
     bytes: Vec<u8>,
 }
@@ -166,16 +170,19 @@ impl Walk<'_> {
         (is_sound && nodes.clone().all(|node| node.is_some())).then(|| nodes.flatten())
     }
 
-    /// Checks a value in pages of its own, which has one header before all of it.
+    /// Checks a value in pages of its own, which has one header before all of it. A list of free
+    /// pages that became shorter while its transaction ended keeps all of its pages.
     fn overflow(&self, number: u64, len: usize) -> Result<()> {
-        let n_pages = (HEADER_BYTES as u64 + len as u64).div_ceil(self.root.page_bytes);
+        let n_needed = (HEADER_BYTES as u64 + len as u64).div_ceil(self.root.page_bytes);
         let mut header = [0; HEADER_BYTES];
-        if !self.is_page(number) || self.root.last_page - number + 1 < n_pages {
+        if !self.is_page(number) {
             return Err(other_bytes(number));
         }
         read_at(self.file, &mut header, number * self.root.page_bytes)?;
+        let n_pages = u64::from(NativeEndian::read_u32(&header[12..]));
         let is_sound = is_header(&header, number, OVERFLOW)
-            && u64::from(NativeEndian::read_u32(&header[12..])) == n_pages;
+            && (n_pages == n_needed || self.is_in_free && n_pages > n_needed)
+            && self.root.last_page - number + 1 >= n_pages;
         if is_sound { Ok(()) } else { Err(other_bytes(number)) }
     }
 

@@ -48,6 +48,22 @@ fn a_changed_byte_of_a_record_is_never_an_answer() {
     assert_found(&store, &documents([1]));
 }
 
+/// A sound file was refused: LMDB writes the list of free pages in place when it becomes shorter.
+#[test]
+fn free_pages_are_taken_one_after_another() {
+    let directory = directory();
+    let store = open(directory.path());
+    let data = std::fs::File::open(directory.path().join("data.mdb")).unwrap();
+    let value = vec![7; 9_000];
+    meddle(&store, |opened, txn| (1..=4_000).try_for_each(|n| opened.log.put(txn, &n, &value)));
+    meddle(&store, |opened, txn| opened.log.clear(txn));
+    for n in 1..300 {
+        meddle(&store, |opened, txn| opened.log.put(txn, &n, &value));
+        let check = |txn: &RoTxn<'_>| pages::check(&data, txn.id() as u64, pages::Pages::Branches);
+        assert!(snapshot(&store, |_, txn| Ok(check(txn))).unwrap(), "{n}");
+    }
+}
+
 #[test]
 fn an_id_that_leads_nowhere_or_elsewhere() {
     let directory = directory();
