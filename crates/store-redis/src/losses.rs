@@ -52,8 +52,8 @@ impl Losses {
         let mut seen = self.seen();
         match &*seen {
             Some((_, before)) if n > *before => News::Since,
-            // A restarted server counts from zero.
-            Some((of, _)) if of == run => News::None,
+            // A restarted server counts from zero, and one whose statistics were reset.
+            Some((of, before)) if of == run && n == *before => News::None,
             before => {
                 let is_first = before.is_none();
                 *seen = Some((run.to_owned(), n));
@@ -107,6 +107,8 @@ mod tests {
             ("", 4, News::Since, 3),
             ("b", 1, News::None, 1),
             ("b", 2, News::Since, 1),
+            ("b", 0, News::None, 0),
+            ("b", 1, News::Since, 0),
         ] {
             assert_eq!(losses.see(&Info(&info(run, n))), expected, "{run} {n}");
             assert_eq!(losses.n_known(), Some(known));

@@ -257,21 +257,21 @@ impl Server {
             connection.set_read_timeout(Some(waits.reply))?;
         }
         let done = work(&mut connection);
-        if is_short && done.is_ok() {
-            connection.set_read_timeout(Some(self.waits.reply))?;
-        }
+        // After an error of the server, the next reply belongs to the next request.
+        let is_usable = |error: &RedisError| error.code().is_some() && is_elsewhere(error).is_none();
         match &done {
-            // After an error of the server, the next reply belongs to the next request.
-            Ok(_) => lease.connection = Some(connection),
-            Err(error) if error.code().is_some() && is_elsewhere(error).is_none() => {
-                lease.connection = Some(connection);
-            }
-            // The other connections have most likely lost their server too, or lead to a server
-            // that is no longer the right one.
-            Err(_) => {
+            Err(error) if !is_usable(error) => {
+                // The other connections have most likely lost their server too, or lead to a server
+                // that is no longer the right one.
                 let mut pool = self.pool();
                 pool.n_open -= pool.idle.len();
                 pool.idle.clear();
+            }
+            _ => {
+                if is_short {
+                    connection.set_read_timeout(Some(self.waits.reply))?;
+                }
+                lease.connection = Some(connection);
             }
         }
         Ok(done?)
