@@ -120,20 +120,15 @@ impl Join {
         texts: &dyn Texts,
         visit: &mut dyn FnMut(Pair) -> Result<(), E>,
     ) -> Result<Compared, E> {
-        let mut outcome = Ok(());
         let mut n_pairs = 0;
-        let mut one = |first, second| match self.confirm(groups, texts, first, second)? {
-            Some(nearness) => visit(Pair { first, second, nearness }),
-            None => Ok(()),
-        };
-        let n_bounded = self.propose(groups, &mut |first, second| {
-            if outcome.is_ok() {
-                n_pairs += 1;
-                outcome = one(first, second);
+        let n_bounded = self.propose::<E>(groups, &mut |first, second| {
+            n_pairs += 1;
+            match self.confirm(groups, texts, first, second)? {
+                Some(nearness) => visit(Pair { first, second, nearness }),
+                None => Ok(()),
             }
-            Ok(())
         })?;
-        outcome.map(|()| Compared { n_pairs, n_bounded })
+        Ok(Compared { n_pairs, n_bounded })
     }
 
     /// Calls `visit` once for each pair of near texts: first for each copy with the first document
@@ -255,11 +250,11 @@ impl Join {
 
     /// Calls `visit` once for each pair to compare, the lesser number first. Returns the number of
     /// crowded groups.
-    fn propose(
+    fn propose<E>(
         &self,
         groups: &Groups<'_>,
-        visit: &mut dyn FnMut(usize, usize) -> Result<()>,
-    ) -> Result<usize> {
+        visit: &mut dyn FnMut(usize, usize) -> Result<(), E>,
+    ) -> Result<usize, E> {
         let buckets = Buckets::new(groups, &self.kind, &self.rule, self.crowd_min);
         let mut crowds = Crowds::new(groups, &self.rule, self.rule.counter.is_some());
         buckets.propose(&mut crowds, visit)?;
@@ -276,7 +271,7 @@ impl Join {
     /// A failure to read texts.
     pub fn components(&self, groups: &Groups<'_>, texts: &dyn Texts) -> Result<(Parts, usize)> {
         let mut forest = Forest::new(groups.len());
-        let n_bounded = self.propose(groups, &mut |first, second| {
+        let n_bounded = self.propose::<index::Error>(groups, &mut |first, second| {
             // A pair that is connected already need not be confirmed.
             if forest.root(first) != forest.root(second)
                 && self.confirm(groups, texts, first, second)?.is_some()

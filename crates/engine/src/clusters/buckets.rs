@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use index::{Result, Rule, SketchKind};
+use index::{Rule, SketchKind};
 
 use super::Groups;
 use super::crowds::Crowds;
@@ -78,11 +78,11 @@ impl Buckets {
 
     /// Calls `visit` once for each pair of groups that meet in a bucket, the lesser first, always
     /// in the same order. Pairs of two crowded groups go to `crowds`, which may leave some.
-    pub(super) fn propose(
+    pub(super) fn propose<E>(
         &self,
         crowds: &mut Crowds<'_>,
-        visit: &mut dyn FnMut(usize, usize) -> Result<()>,
-    ) -> Result<()> {
+        visit: &mut dyn FnMut(usize, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
         for (n_family, filed) in self.families.iter().enumerate() {
             for band in 0..filed.n_bands {
                 let order = filed.order(band);
@@ -108,13 +108,13 @@ impl Buckets {
         Ok(())
     }
 
-    fn between(
+    fn between<E>(
         &self,
         (n_family, filed): (usize, &Filed),
         band: usize,
         [before, tile]: [&[u64]; 2],
-        visit: &mut dyn FnMut(usize, usize) -> Result<()>,
-    ) -> Result<()> {
+        visit: &mut dyn FnMut(usize, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
         for &b in tile {
             for &a in before.iter().take_while(|&&a| a < b) {
                 let [a, b] = [a, b].map(place_of);
