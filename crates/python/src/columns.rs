@@ -10,6 +10,7 @@ use arrow_schema::DataType;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyIterator, PyList};
 use pyo3_arrow::input::AnyArray;
 
 use crate::error::value;
@@ -205,7 +206,12 @@ impl FromPyObject<'_, '_> for Ids {
 
     fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
         let Some(chunks) = arrow_chunks(&object)? else {
-            let first = object.try_iter()?.find(|item| item.as_ref().is_ok_and(|item| !item.is_none()));
+            // An iterator gives its items once.
+            if object.cast::<PyIterator>().is_ok() {
+                let items = object.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+                return PyList::new(object.py(), items)?.extract();
+            }
+            let first = object.try_iter()?.find(|item| !item.as_ref().is_ok_and(|item| item.is_none()));
             let is_integer = first.transpose()?.is_some_and(|item| item.extract::<i64>().is_ok());
             return Ok(if is_integer {
                 Self::Integers(object.extract()?)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ::index::{Cursor, MAX_BATCH, Match, Mode, StoredDocument};
-use arrow_array::builder::{Int64Builder, StringBuilder, UInt64Builder};
+use arrow_array::builder::{Int64Builder, LargeStringBuilder, StringBuilder, UInt64Builder};
 use engine::{Engine, Outcome, Text};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -13,7 +13,7 @@ use crate::error::{Failure, of_store, value};
 use crate::interrupt::Progress;
 use crate::options::{open, options};
 use crate::table::Table;
-use crate::verdicts::{IdColumn, NearnessColumns};
+use crate::verdicts::{IdColumn, NearnessColumns, narrowed};
 
 /// An open index in any store, shared by threads.
 #[pyclass(module = "pigeonhole", subclass, frozen)]
@@ -131,7 +131,7 @@ impl Index {
     #[pyo3(signature = (texts, limit=10))]
     fn near(&self, py: Python<'_>, texts: Strings, limit: usize) -> PyResult<Table> {
         let (mut query, mut id, mut n_all) =
-            (Int64Builder::new(), StringBuilder::new(), UInt64Builder::new());
+            (Int64Builder::new(), LargeStringBuilder::new(), UInt64Builder::new());
         let mut nearness = NearnessColumns::default();
         py.detach(|| {
             let mut progress = Progress::to(None);
@@ -150,7 +150,7 @@ impl Index {
             }
             Ok::<_, Failure>(progress.tell()?)
         })?;
-        let mut columns = vec![("query", Arc::new(query.finish()) as _), ("id", Arc::new(id.finish()) as _)];
+        let mut columns = vec![("query", Arc::new(query.finish()) as _), ("id", narrowed(id.finish()))];
         columns.extend(nearness.finish());
         columns.push(("n_matches", Arc::new(n_all.finish())));
         Table::new(columns)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ::index::Sketch;
-use arrow_array::builder::{BinaryBuilder, ListBuilder, UInt64Builder};
+use arrow_array::builder::{LargeBinaryBuilder, ListBuilder, UInt64Builder};
 use engine::Engine;
 use minhash::Signature;
 use pyo3::prelude::*;
@@ -14,6 +14,7 @@ use crate::error::Failure;
 use crate::interrupt::Progress;
 use crate::options::{open, options};
 use crate::table::Table;
+use crate::verdicts::narrowed;
 
 /// Bits of a segment in a key: the number of a table or band stands above them.
 pub(crate) const SEGMENT_BITS: u32 = 32;
@@ -64,7 +65,7 @@ impl Sketcher {
     /// are null for a text without features.
     #[pyo3(signature = (texts, progress=None))]
     fn sketch(&self, py: Python<'_>, texts: Strings, progress: Option<Py<PyAny>>) -> PyResult<Table> {
-        let (mut fingerprint, mut signature) = (UInt64Builder::new(), BinaryBuilder::new());
+        let (mut fingerprint, mut signature) = (UInt64Builder::new(), LargeBinaryBuilder::new());
         let mut key = ListBuilder::new(UInt64Builder::new());
         py.detach(|| {
             sketched(&self.0, &texts, progress, |sketch| {
@@ -77,7 +78,7 @@ impl Sketcher {
         })?;
         Table::new(vec![
             ("fingerprint", Arc::new(fingerprint.finish())),
-            ("signature", Arc::new(signature.finish())),
+            ("signature", narrowed(signature.finish())),
             ("keys", Arc::new(key.finish())),
         ])
     }

@@ -51,7 +51,9 @@ fn item<'py>(py: Python<'py>, column: &dyn Array, row: usize) -> PyResult<Bound<
         DataType::Int64 => column.as_primitive::<Int64Type>().value(row).into_pyobject(py)?.into_any(),
         DataType::Float64 => column.as_primitive::<Float64Type>().value(row).into_pyobject(py)?.into_any(),
         DataType::Utf8 => column.as_string::<i32>().value(row).into_pyobject(py)?.into_any(),
+        DataType::LargeUtf8 => column.as_string::<i64>().value(row).into_pyobject(py)?.into_any(),
         DataType::Binary => PyBytes::new(py, column.as_binary::<i32>().value(row)).into_any(),
+        DataType::LargeBinary => PyBytes::new(py, column.as_binary::<i64>().value(row)).into_any(),
         DataType::List(_) => {
             let items = column.as_list::<i32>().value(row);
             let items: PyResult<Vec<_>> = (0..items.len()).map(|at| item(py, &*items, at)).collect();

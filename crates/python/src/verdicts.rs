@@ -3,16 +3,29 @@
 use std::sync::Arc;
 
 use ::index::{DocumentId, Nearness};
-use arrow_array::ArrayRef;
-use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder, UInt8Builder};
+use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, LargeStringBuilder, UInt8Builder};
+use arrow_array::types::ByteArrayType;
+use arrow_array::{ArrayRef, GenericByteArray};
+use arrow_cast::cast;
+use arrow_schema::DataType;
 use minhash::Similarity;
 
 use crate::columns::IdKind;
 
+/// A column of strings or bytes with offsets of 32 bits, which all programs read, if these suffice.
+pub(crate) fn narrowed<T: ByteArrayType<Offset = i64>>(column: GenericByteArray<T>) -> ArrayRef {
+    let narrow = match T::DATA_TYPE {
+        DataType::LargeBinary => DataType::Binary,
+        _ => DataType::Utf8,
+    };
+    // The offsets of 2 GiB and more do not fit.
+    cast(&column, &narrow).unwrap_or_else(|_| Arc::new(column))
+}
+
 /// A column of ids under construction.
 pub(crate) enum IdColumn {
     Integers(Int64Builder),
-    Strings(StringBuilder),
+    Strings(LargeStringBuilder),
 }
 
 impl IdColumn {
@@ -20,14 +33,27 @@ impl IdColumn {
     pub(crate) fn new(kind: IdKind) -> Self {
         match kind {
             IdKind::Integer => Self::Integers(Int64Builder::new()),
-            IdKind::String => Self::Strings(StringBuilder::new()),
+            IdKind::String => Self::Strings(LargeStringBuilder::new()),
         }
     }
 
-    /// Adds an id, or null.
+    /// Adds an id, or null. A store may have ids of both kinds: with the first that is no integer the
+    /// column becomes one of strings.
     pub(crate) fn push(&mut self, id: Option<&DocumentId>) {
+        let integer = |id: &DocumentId| {
+            id.as_str().parse().ok().filter(|integer: &i64| integer.to_string() == id.as_str())
+        };
         match self {
-            Self::Integers(ids) => ids.append_option(id.and_then(|id| id.as_str().parse().ok())),
+            Self::Integers(ids) => match id.map(integer) {
+                None => ids.append_null(),
+                Some(Some(integer)) => ids.append_value(integer),
+                Some(None) => {
+                    let mut strings = LargeStringBuilder::new();
+                    strings.extend(ids.finish().iter().map(|id| id.map(|id| id.to_string())));
+                    *self = Self::Strings(strings);
+                    self.push(id);
+                }
+            },
             Self::Strings(ids) => ids.append_option(id.map(DocumentId::as_str)),
         }
     }
@@ -36,7 +62,7 @@ impl IdColumn {
     pub(crate) fn finish(self) -> ArrayRef {
         match self {
             Self::Integers(mut ids) => Arc::new(ids.finish()),
-            Self::Strings(mut ids) => Arc::new(ids.finish()),
+            Self::Strings(mut ids) => narrowed(ids.finish()),
         }
     }
 }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import threading
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pigeonhole as ph
 import pyarrow as pa
 import pytest
@@ -80,6 +82,34 @@ def test_verdicts_are_measured_and_a_threshold_is_found() -> None:
     assert "min-similarity" in ph.tune(table)
 
 
+def test_a_batch_that_the_service_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = ph.Client("http://localhost:1")
+    ended = b'{"line": 1, "outcome": "inserted"}\n{"line": 2, "status": 503, "detail": "this one is not done"}\n'
+    monkeypatch.setattr(client, "_send", lambda *_: io.BytesIO(ended))
+    answers = client.insert_batch((n, "text") for n in range(3))
+    assert [next(answers)["line"], next(answers)["line"]] == [1, 2]
+    with pytest.raises(ph.ServiceError, match="this one is not done"):
+        next(answers)
+
+
+def test_ids_may_come_from_an_iterator() -> None:
+    index = ph.Index("memory:")
+    index.insert((str(n) for n in range(3)), ["one two three", "four five six", "seven eight nine"])
+    assert [found.id for found in index.get(map(str, range(3))) if found is not None] == ["0", "1", "2"]
+    with pytest.raises(KeyError):
+        index.remove(row["id"] for row in [{"id": "0"}, {}])
+    assert index.remove(n for n in range(2)) == [True, True] and "2" in index and np.int64(2) in index
+
+
+def test_originals_of_a_store_keep_their_ids(tmp_path: Path) -> None:
+    store = f"embedded:{tmp_path / 'store'}"
+    text = "Tea is served at four in the garden behind the house."
+    ph.Index(store).insert(["007"], [text])
+    rows = pa.table({"n": [1, 2], "text": ["Nothing of the kind at all.", text]})
+    marked = ph.dedup(rows, id="n", store=store, result="full")
+    assert marked.rows["id"] == [1, 2] and marked.rows["duplicate_of"] == [None, "007"]
+
+
 def test_a_client_of_the_service(service: str) -> None:
     client = ph.Client(service)
     assert client.insert("a", "Tea is served at four.")["outcome"] == "inserted"
@@ -96,6 +126,10 @@ def test_a_client_of_the_service(service: str) -> None:
     with pytest.raises(ph.ServiceError) as refused:
         client.query("")
     assert refused.value.status >= 400 and str(refused.value)
+    many = [(f"many {n}", f"Ferry {n * n} leaves at {n} past nine. " + "x" * n) for n in range(500)]
+    answers = list(client.insert_batch(many))
+    assert [answer["line"] for answer in answers] == list(range(1, 501))
+    assert all(answer["outcome"] in ("inserted", "duplicate") for answer in answers)
     described = client._json("GET", "/openapi.json")["paths"]
     source = (Path(ph.__file__).parent / "client.py").read_text()
     named = set(re.findall(r"``(?:GET|POST|DELETE) (/v1/[^`]+)``", source))

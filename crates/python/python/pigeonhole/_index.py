@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, SupportsIndex
 
 from . import _native
 from ._native import Table
@@ -133,6 +134,8 @@ class Index:
         return int(documents)
 
     def __contains__(self, id: object) -> bool:
+        if isinstance(id, SupportsIndex):
+            id = operator.index(id)
         return isinstance(id, (str, int)) and self._native.get([id])[0] is not None
 
     def __repr__(self) -> str:

@@ -11,6 +11,11 @@ from urllib.request import Request, urlopen
 
 _TIMEOUT_SECONDS = 60.0
 
+# A body is sent whole before its answers are read, and the service waits only some seconds for a client that does not
+# read: the bodies of a batch are short.
+_BODY_LINES = 200
+_BODY_BYTES = 64 * 1024
+
 
 class ServiceError(RuntimeError):
     """An answer of the service that is an error."""
@@ -45,7 +50,13 @@ class Client:
         return self._json("POST", "/v1/query", body)
 
     def query_batch(self, texts: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """The answers of :meth:`query` for many texts, in order (``POST /v1/query:batch``)."""
+        """The answers of :meth:`query` for many texts, in order (``POST /v1/query:batch``).
+
+        Texts are sent as the answers are read. A problem with a text is its answer.
+
+        Raises:
+            ServiceError: The service has ended the batch. The texts without an answer were not asked about.
+        """
         return self._lines("/v1/query:batch", ({"text": text} for text in texts))
 
     def insert(self, id: str | int, text: str, source: str | None = None) -> dict[str, Any]:
@@ -53,7 +64,14 @@ class Client:
         return self._json("POST", "/v1/documents", _document(id, text, source))
 
     def insert_batch(self, documents: Iterable[tuple[str | int, str]]) -> Iterator[dict[str, Any]]:
-        """Inserts ids with texts, in order (``POST /v1/documents:batch``)."""
+        """Inserts ids with texts, in order (``POST /v1/documents:batch``).
+
+        Documents are sent as the answers are read, and none before the first is asked for:
+        ``for answer in client.insert_batch(documents)``. A problem with a document is its answer.
+
+        Raises:
+            ServiceError: The service has ended the batch. The documents without an answer were not inserted.
+        """
         return self._lines("/v1/documents:batch", (_document(id, text, None) for id, text in documents))
 
     def get(self, id: str | int) -> dict[str, Any] | None:
@@ -105,10 +123,34 @@ class Client:
             return found
 
     def _lines(self, path: str, lines: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        body = "".join(json.dumps(line) + "\n" for line in lines).encode()
-        with self._send("POST", path, body, "application/x-ndjson") as answer:
-            for line in answer:
-                yield json.loads(line)
+        n_before = 0
+        for body in _bodies(lines):
+            n_answers = 0
+            told: dict[str, Any] = {}
+            with self._send("POST", path, b"".join(body), "application/x-ndjson") as answer:
+                for line in answer:
+                    told = json.loads(line)
+                    n_answers += 1
+                    if "line" in told:
+                        told["line"] += n_before
+                    yield told
+            if n_answers != len(body):
+                raise ServiceError(told.get("status", 503), told)
+            n_before += n_answers
+
+
+def _bodies(lines: Iterable[dict[str, Any]]) -> Iterator[list[bytes]]:
+    body: list[bytes] = []
+    n_bytes = 0
+    for line in lines:
+        encoded = json.dumps(line).encode() + b"\n"
+        if body and (len(body) == _BODY_LINES or n_bytes + len(encoded) > _BODY_BYTES):
+            yield body
+            body, n_bytes = [], 0
+        body.append(encoded)
+        n_bytes += len(encoded)
+    if body:
+        yield body
 
 
 def _document(id: str | int, text: str, source: str | None) -> dict[str, Any]:

@@ -454,6 +454,8 @@ def dedup(
     """
     if result not in ("kept", "rows"):
         raise ValueError(f"result is 'kept' or 'rows', not {result!r}")
+    if result == "rows":
+        _check_free(df, "is_duplicate", "duplicate_of", "similarity")
     f = _functions()
     options = {"min_similarity": min_similarity, "profile": profile, "same_numbers": same_numbers}
     if crowd_min is None:
@@ -509,6 +511,14 @@ def clusters(df: DataFrame, text: str = "text", **options: Any) -> DataFrame:
     return run.named(run.ids().join(of_all, "row", "left"), "cluster").select("id", "cluster")
 
 
+def _check_free(df: DataFrame, *names: str) -> None:
+    """Refuses a DataFrame that has a column of the result already. Spark does not tell names by case."""
+    there = {column.lower(): column for column in df.columns}
+    for name in names:
+        if name in there:
+            raise ValueError(f"there is a column {there[name]!r} already: rename it, as the result has one")
+
+
 def sketch(
     df: DataFrame,
     text: str = "text",
@@ -525,9 +535,7 @@ def sketch(
     options = tuple(sorted((name, value) for name, value in given.items() if value is not None))
     _kernels(options)
     made = [("fingerprint", LongType()), ("signature", BinaryType()), ("keys", ArrayType(LongType()))]
-    for name, _ in made:
-        if name in df.columns:
-            raise ValueError(f"there is a column {name!r} already: rename it, as the sketch has one")
+    _check_free(df, *(name for name, _ in made))
 
     def with_sketches(batches: Batches) -> Batches:
         import pyarrow as pa
