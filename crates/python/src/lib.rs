@@ -16,6 +16,7 @@ mod sketcher;
 mod spark;
 mod table;
 mod verdicts;
+mod watched;
 
 use std::sync::Arc;
 

@@ -17,6 +17,7 @@ use crate::interrupt::Progress;
 use crate::options::{open, options, share};
 use crate::table::Table;
 use crate::verdicts::{IdColumn, NearnessColumns};
+use crate::watched::Watched;
 
 /// Bytes of texts of one call of the store.
 const BATCH_BYTES: usize = 32 << 20;
@@ -258,16 +259,17 @@ impl Run {
         let mut nearness = NearnessColumns::default();
         py.detach(|| {
             let join = Join::of(self.engine.index());
-            let groups = noted.groups(&join)?;
+            let (groups, texts) = (noted.groups(&join)?, Watched::new(noted.texts()));
             let mut progress = Progress::to(None);
             let id = |document: u32| &noted.ids[document as usize];
-            join.text_pairs(&groups, noted.texts(), &mut |pair: TextPair| {
+            let compared = join.text_pairs(&groups, &texts, &mut |pair: TextPair| {
                 a.push(Some(id(pair.first)));
                 b.push(Some(id(pair.second)));
                 copy_of.push(Some(id(pair.first)).filter(|_| pair.is_copy));
                 nearness.push(Some(&pair.nearness));
                 Ok::<_, Failure>(progress.add(1)?)
-            })
+            });
+            compared.map_err(|failure| texts.failure(failure))
         })?;
         let mut columns = vec![("a", a.finish()), ("b", b.finish())];
         columns.extend(nearness.finish());
@@ -282,8 +284,8 @@ impl Run {
         let mut of_rows: Vec<Option<u32>> = vec![None; self.counts.n_read];
         py.detach(|| {
             let join = Join::of(self.engine.index());
-            let groups = noted.groups(&join)?;
-            let (parts, _) = join.components(&groups, noted.texts())?;
+            let (groups, texts) = (noted.groups(&join)?, Watched::new(noted.texts()));
+            let (parts, _) = join.components(&groups, &texts).map_err(|failure| texts.failure(failure))?;
             for part in parts.iter() {
                 let kept = part.iter().find(|&&document| noted.is_kept[document as usize]);
                 let name = kept.or(part.first()).copied();
