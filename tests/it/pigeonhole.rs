@@ -131,6 +131,21 @@ fn compare_decides_as_an_index_does() {
         let compared = compare(&[&[a, b], args].concat());
         assert!(compared.contains(&format!("\n{verdict}")), "{args:?}: {compared}");
     }
+    let of_numbers = index("numbers", &["--same-numbers"]);
+    for (a, b, args, verdict) in [
+        ("the fine is 1000", "the fine is 10000", &[][..], "near-duplicates: similarity 1"),
+        (
+            "the fine is 1000",
+            "the fine is 10000",
+            &["--store", &*of_numbers],
+            "not near-duplicates: similarity 1",
+        ),
+        ("哈哈 哈哈", "哈哈哈哈哈哈", &["--min-similarity", "1"], "not near-duplicates: similarity 1"),
+        ("Tea at four.", "tea at FOUR", &["--min-similarity", "1"], "near-duplicates: similarity 1"),
+    ] {
+        let compared = compare(&[&[a, b], args].concat());
+        assert!(compared.contains(&format!("\n{verdict}")), "{a} {args:?}: {compared}");
+    }
     let by_ngrams = compare(&[a, b, "--store", &words, "--why"]);
     assert!(
         by_ngrams.contains("simhashes   none to compare: this index files by n-grams alone"),

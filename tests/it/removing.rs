@@ -87,7 +87,7 @@ fn check_removing(store: &str) {
     assert_eq!(digest(store), before);
     assert_eq!(remove(&["--all"]).expect(0).stdout, "removed       4\nkept          0\n");
     let removed =
-        run_with_input("pigeonhole", ["remove", "--store", store, "--ids-from", "-"], b"a\n").expect(1);
+        run_with_input("pigeonhole", ["remove", "--store", store, "--ids-from", "-"], b"a\na\n").expect(1);
     assert_eq!(removed.stdout, "removed       0\nnot there     1\n");
 }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::{Context, ensure};
 use engine::{Buffers, Engine, Extractor, in_common};
 use features::Analysis;
-use index::{Features, Index, MemoryStore, OpenOptions, Rule, SketchKind};
+use index::{Features, Index, MemoryStore, OpenOptions, Rule, SketchKind, Text};
 use minhash::{Basis, Comparison, SetKind, Signature, Similarity};
 use program::flags::RecipeArgs;
 
@@ -105,8 +105,18 @@ fn verdict(judge: &Judge, a: &Side, b: &Side, out: &mut dyn Write) -> anyhow::Re
     let kind = engine.index().kind();
     let counted = in_common::by_texts(judge.engine.extractor().form(), &a.text, &b.text);
     let [of_a, of_b] = [a, b].map(|side| kind.sketch(side.features.clone()));
+    let numbers_differ = in_common::numbers_differ(&a.text, &b.text);
+    let are_copies = || {
+        let [of_a, of_b] = [a, b].map(|side| Text::from(&*side.text));
+        engine::counter(engine.index().recipe()).is_none_or(|counter| counter.are_copies(&of_a, &of_b))
+    };
     let is_near = match rule.min_similarity {
-        Some(least) => counted.basis != Basis::NoCommonKind && counted.similarity >= least,
+        Some(least) => {
+            counted.basis != Basis::NoCommonKind
+                && counted.similarity >= least
+                && !(rule.same_numbers && numbers_differ)
+                && (least < Similarity::ONE || are_copies())
+        }
         None => rule.nearness(&of_a, &of_b).is_some(),
     };
     let distance = a.features.simhash.zip(b.features.simhash).map(|(a, b)| a.distance(b));
@@ -125,7 +135,7 @@ fn verdict(judge: &Judge, a: &Side, b: &Side, out: &mut dyn Write) -> anyhow::Re
         out,
         "\nin common   {similarity} of the n-grams that either has: {share_of_a} of a, {share_of_b} of b"
     )?;
-    let numbers = match in_common::numbers_differ(&a.text, &b.text) {
+    let numbers = match numbers_differ {
         true => "differ, or stand in another order",
         false => "are the same",
     };

@@ -34,7 +34,7 @@ use program::flags::{FileArgs, IdArgs, PageArgs, RecordArgs, page_text};
 use self::labels::{Agreement, Labels};
 use self::texts::{Texts, What};
 use self::truth::{Related, related};
-use self::variant::{Asked, Found, Variant};
+use self::variant::{Asked, Bands, Found, Variant};
 use crate::progress::{Progress, complain};
 
 #[derive(Debug, clap::Args)]
@@ -269,12 +269,13 @@ impl<'a> Ground<'a> {
             .collect();
         let least = self.min_similarity();
         let scores = score(&Truth { pairs: &self.pairs, lengths: &self.texts.lengths, least }, &called);
+        let bands = Bands::of(self.asked.min_similarity);
         let fate = |place: usize| {
             let pair = &related[place];
             Fate {
                 is_proposed: found.is_proposed[place],
                 is_called: called.binary_search_by_key(&numbers(pair), numbers).is_ok(),
-                promised: variant::promised(self.texts, pair),
+                promised: variant::promised(&bands, self.texts, pair),
             }
         };
         let curve = curve(related, self.related.from, fate);

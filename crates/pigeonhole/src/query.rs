@@ -98,6 +98,8 @@ fn show(args: &Args, index: &Index, features: Features, out: &mut dyn Write) -> 
         }
         if let (Some(asked), Some(own)) = (min_similarity, index.min_similarity())
             && asked < own
+            && has_signature
+            && index.kind().files_by_sets()
         {
             let share = 100.0 * index.kind().recall(asked);
             writeln!(

@@ -1,6 +1,6 @@
 //! `pigeonhole remove`: removes documents by id, by source, or by time of insertion.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::ops::ControlFlow;
@@ -105,8 +105,16 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<u8> {
     if !names_ids {
         return remove_matching(args, &index, &selection, progress, out);
     }
-    let mut named =
-        Named { args, index: &index, selection, progress, batch: Vec::new(), n_removed: 0, n_missing: 0 };
+    let mut named = Named {
+        args,
+        index: &index,
+        selection,
+        progress,
+        batch: Vec::new(),
+        taken: HashSet::new(),
+        n_removed: 0,
+        n_missing: 0,
+    };
     for id in &args.ids {
         named.take(id.clone(), out)?;
     }
@@ -170,12 +178,17 @@ struct Named<'a> {
     selection: Selection,
     progress: Progress,
     batch: Vec<DocumentId>,
+    /// All ids so far: one that comes again is the same document.
+    taken: HashSet<DocumentId>,
     n_removed: u64,
     n_missing: u64,
 }
 
 impl Named<'_> {
     fn take(&mut self, id: DocumentId, out: &mut dyn Write) -> anyhow::Result<()> {
+        if !self.taken.insert(id.clone()) {
+            return Ok(());
+        }
         self.batch.push(id);
         if self.batch.len() == BATCH { self.flush(out) } else { Ok(()) }
     }

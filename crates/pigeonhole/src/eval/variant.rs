@@ -13,7 +13,7 @@ use engine::{Buffers, Engine, Extractor, Options};
 use evaluation::Pair;
 use features::{Dictionaries, Recipe};
 use index::{DocumentId, Features, Nearness, Profile, Sketch, TextKeeping};
-use minhash::Similarity;
+use minhash::{FilingScheme, Similarity};
 use simhash::ROW_KEY_LEN;
 
 use super::texts::{Texts, for_each_part};
@@ -193,10 +193,33 @@ fn dropped_for(
     Ok(dropped_for)
 }
 
+/// The bands of an index whose documents are near from a similarity on.
+pub(super) struct Bands(FilingScheme);
+
+impl Bands {
+    pub(super) fn of(least: Similarity) -> Self {
+        Self(FilingScheme::for_similarity(least))
+    }
+
+    /// The probability that the bands propose a pair of long texts.
+    pub(super) fn of_long(&self, similarity: Similarity) -> f64 {
+        self.0.long().map_or_else(|| of_equal(similarity), |bands| bands.recall(similarity))
+    }
+
+    /// The probability that the bands propose a pair of short texts.
+    pub(super) fn of_short(&self, similarity: Similarity) -> f64 {
+        self.0.short().map_or_else(|| of_equal(similarity), |bands| bands.recall(similarity))
+    }
+}
+
+/// The probability that a hash of all proposes a pair.
+fn of_equal(similarity: Similarity) -> f64 {
+    if similarity == Similarity::ONE { 1.0 } else { 0.0 }
+}
+
 /// The probability that the bands propose a pair of this similarity.
-pub(super) fn promised(texts: &Texts, pair: &Pair) -> f64 {
+pub(super) fn promised(bands: &Bands, texts: &Texts, pair: &Pair) -> f64 {
     use features::shingles::SHORT_MAX;
-    use minhash::BandScheme;
 
     let similarity = Similarity::clamped(pair.similarity);
     let n_bigrams = [pair.a, pair.b].map(|number| texts.sets[number].bigrams.len());
@@ -204,8 +227,8 @@ pub(super) fn promised(texts: &Texts, pair: &Pair) -> f64 {
     if is_of(|n| n <= 1) {
         1.0
     } else if is_of(|n| n <= SHORT_MAX) {
-        BandScheme::short().recall(similarity)
+        bands.of_short(similarity)
     } else {
-        BandScheme::long().recall(similarity)
+        bands.of_long(similarity)
     }
 }

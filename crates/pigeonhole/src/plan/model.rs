@@ -296,7 +296,8 @@ fn query(load: &Load, machines: &Machines, stored: &Stored) -> Query {
         + rows * m::CLIENT_ROW_SECONDS;
     // One round trip for the rows, one for the records of near documents.
     let warm_seconds = 2.0 * machines.round_trip_seconds + server_seconds + worker_seconds;
-    let cold_seconds = [2.0, blocks].map(|n_waits| warm_seconds + n_waits * machines.seek_seconds);
+    let cold_seconds =
+        [f64::min(2.0, blocks), blocks].map(|n_waits| warm_seconds + n_waits * machines.seek_seconds);
     Query {
         simhash_rows,
         band_rows,

@@ -180,7 +180,11 @@ fn query(load: &Load, machines: &Machines, plan: &Plan) -> Lines {
         (
             "cold, idle",
             format!("{} – {}", shown_seconds(query.cold_seconds[0]), shown_seconds(query.cold_seconds[1])),
-            format!("and 2 – {} reads of {seek}: side by side, or one after another", grouped(query.blocks)),
+            format!(
+                "and {} – {} reads of {seek}: side by side, or one after another",
+                grouped(query.blocks.min(2.0)),
+                grouped(query.blocks)
+            ),
         ),
     ]);
     lines

@@ -5,10 +5,11 @@ use corpus::Grouped;
 use evaluation::{Band, Bin, confidence};
 use index::Profile;
 use maud::{Markup, html};
-use minhash::{BandScheme, Similarity};
+use minhash::Similarity;
 use program::page::{Axis, Chart, Curve, CurveKind, Dot, fold, legend};
 
 use super::super::report::{named, shown};
+use super::super::variant::Bands;
 use super::super::{Evaluated, Ground};
 use super::{figures, number};
 
@@ -68,8 +69,9 @@ fn found(ground: &Ground<'_>, place: usize, evaluated: &Evaluated) -> Chart {
             });
             Curve { kind: CurveKind::Computed, number, dots: dots.collect() }
         };
-        curves.push(promised(OF_LONG, &|similarity| BandScheme::long().recall(similarity)));
-        curves.push(promised(OF_SHORT, &|similarity| BandScheme::short().recall(similarity)));
+        let bands = Bands::of(ground.asked.min_similarity);
+        curves.push(promised(OF_LONG, &|similarity| bands.of_long(similarity)));
+        curves.push(promised(OF_SHORT, &|similarity| bands.of_short(similarity)));
     }
     for (kind, what, of) in [
         (CurveKind::Before, "compared", (|bin| bin.n_proposed) as fn(&Bin) -> u64),

@@ -9,20 +9,17 @@ use std::time::Duration;
 use corpus::Grouped;
 use evaluation::confidence;
 use index::Profile;
-use minhash::BandScheme;
 use program::flags::FileArgs;
 use program::flags::RecipeArgs;
 
 use super::super::report::shown;
+use super::super::variant::Bands;
 use super::super::{Evaluated, Ground};
 use super::thresholds::Thresholds;
 use super::{ABOUT, LEAST_RECALL, histogram, is_sure};
 
 /// Columns of a comment.
 const WIDTH: usize = 110;
-
-/// Recall below which the promise is called low.
-const PROMISE: f64 = 0.99;
 
 pub(super) struct Settings<'a> {
     pub(super) ground: &'a Ground<'a>,
@@ -148,11 +145,12 @@ impl Settings<'_> {
 
     fn why(&self) -> String {
         let (min, choice) = (self.ground.asked.min_similarity, self.choice);
+        let bands = Bands::of(min);
         let promises = format!(
             "the bands of MinHashes find a pair of {} with a probability of {:.4} where the texts are long, and of {:.4} where they are short",
             min.get(),
-            BandScheme::long().recall(min),
-            BandScheme::short().recall(min),
+            bands.of_long(min),
+            bands.of_short(min),
         );
         let mut why = if self.ground.pairs.is_empty() {
             format!(
@@ -169,9 +167,6 @@ impl Settings<'_> {
             why += &format!(
                 " Simhash is taken only where its recall is {LEAST_RECALL} or more with 95 % confidence."
             );
-        }
-        if BandScheme::long().recall(min) < PROMISE && choice != Profile::Classic {
-            why += &format!(" They are made for 0.8: at {} much is missed.", min.get());
         }
         why
     }
@@ -253,7 +248,7 @@ impl Settings<'_> {
         let fields = self.recipe.explicit_fields(&self.ground.asked.dictionaries).into_iter().filter_map(
             |(name, value)| {
                 let value = match name.as_str() {
-                    "segmenter" | "weights" => quoted(&value),
+                    "segmenter" | "weights" | "fold" => quoted(&value),
                     "simplify" | "seed" | "top-terms" => value,
                     // The recipe has digests of files; settings have their paths.
                     _ => return None,
