@@ -290,8 +290,13 @@ impl Client {
         until: Instant,
     ) -> Result<M, Error> {
         let known = lock(&self.known).clone();
+        let servers: Vec<&Address> = self.masters.iter().chain(&known).collect();
         let mut error = Error::Protocol("no server is named".to_owned());
-        for server in self.masters.iter().chain(&known) {
+        for (n_asked, server) in (0..).zip(&servers) {
+            // A server that says nothing leaves time for the others.
+            let now = Instant::now();
+            let share = until.saturating_duration_since(now) / (servers.len() as u32 - n_asked);
+            let until = now + share;
             match self.call_at(server, Service::ClientMeta, method, request, &[], until).await {
                 Ok(answer) => return answer.short_message(REGISTRY_LEN_MAX),
                 Err(found) => error = found,

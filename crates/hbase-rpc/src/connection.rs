@@ -12,7 +12,7 @@ use bytes::Bytes;
 use prost::Message;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use tokio::time;
@@ -209,27 +209,39 @@ impl Drop for UnderWay<'_> {
     }
 }
 
+/// Connects to the first address of a host that answers. Each has its own time.
+async fn connected(host: (&str, u16), timeout: Duration) -> io::Result<TcpStream> {
+    let addresses = time::timeout(timeout, lookup_host(host)).await??;
+    let mut failed = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+    for address in addresses {
+        match time::timeout(timeout, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => return Ok(stream),
+            Ok(Err(error)) => failed = error,
+            Err(late) => failed = late.into(),
+        }
+    }
+    Err(failed)
+}
+
 impl Connection {
     /// Connects to a server. The service and the caller's name hold for all calls.
     ///
     /// # Errors
-    /// [`Error::Connection`] and [`Error::Deadline`]; [`Error::Tls`], [`Error::Kerberos`] and
-    /// [`Error::Protocol`] where TLS or Kerberos is used.
+    /// [`Error::Connection`]; [`Error::Tls`], [`Error::Kerberos`] and [`Error::Protocol`] where TLS
+    /// or Kerberos is used.
     pub async fn open(
         address: (&str, u16),
         service: Service,
         options: ConnectionOptions,
     ) -> Result<Self, Error> {
         let failed = |source| Error::Connection { source, was_sent: false };
-        let connecting = time::timeout(options.connect_timeout, TcpStream::connect(address));
-        let stream =
-            connecting.await.map_err(|_| Error::Deadline(options.connect_timeout))?.map_err(failed)?;
+        let stream = connected(address, options.connect_timeout).await.map_err(failed)?;
         stream.set_nodelay(true).map_err(failed)?;
         SockRef::from(&stream).set_tcp_keepalive(&KEEP_ALIVE).map_err(failed)?;
         #[cfg(feature = "tls")]
         if let Some(tls) = &options.tls {
             let shaking_hands = time::timeout(options.connect_timeout, tls.connect(address.0, stream));
-            let stream = shaking_hands.await.map_err(|_| Error::Deadline(options.connect_timeout))?;
+            let stream = shaking_hands.await.map_err(|_| failed(io::ErrorKind::TimedOut.into()))?;
             let stream = stream.map_err(|error| {
                 if is_of_tls(&error) { Error::Tls(error.to_string()) } else { failed(error) }
             })?;
@@ -253,7 +265,10 @@ impl Connection {
         if let Some(kerberos) = &options.kerberos {
             let mut stream = stream;
             let showing = time::timeout(options.connect_timeout, kerberos.show(host, &mut stream));
-            showing.await.map_err(|_| Error::Deadline(options.connect_timeout))??;
+            showing.await.map_err(|_| Error::Connection {
+                source: io::ErrorKind::TimedOut.into(),
+                was_sent: false,
+            })??;
             return Self::begin(stream, frame::header(None, service), options).await;
         }
         Self::over(stream, service, options).await

@@ -261,7 +261,9 @@ impl Client {
             if !message.more_results_in_region.or(message.more_results).unwrap_or(false) {
                 for mut part in parts.drain(..) {
                     part.is_open = false;
+                    // The rest of a row is in the region of the row.
                     if part.is_full(options)
+                        || part.range.after.is_some()
                         || region.end.is_empty()
                         || !part.range.is_before_stop(&region.end)
                     {

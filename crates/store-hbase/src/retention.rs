@@ -14,16 +14,16 @@ pub(super) fn check_new(rows: &dyn Rows, metadata: &Metadata) -> Result<()> {
     check(rows, metadata, true, MasterWait::Whole)
 }
 
-/// Refuses tables of an existing index, as [`check`] does. Where no master answers, the tables are
-/// taken as they are: the master alone knows their settings, and reading and writing need no
-/// master.
+/// Refuses tables of an existing index, as [`check`] does. Where no master answers, or tells this
+/// user, the tables are taken as they are: the master alone knows their settings, it tells them to
+/// those who may create or alter tables, and reading and writing need no master.
 pub(super) fn check_opened(rows: &dyn Rows, metadata: &Metadata) -> Result<()> {
     match check(rows, metadata, false, MasterWait::Short) {
-        Err(error) if error.kind() == ErrorKind::Unavailable => {
+        Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::PermissionDenied) => {
             tracing::warn!(
                 %error,
                 "no master of HBase says how long the tables keep their cells, so that was not held against the index; \
-                 reading and writing go on without it"
+                 reading and writing go on without it. A master tells it to a user with the right CREATE or ADMIN"
             );
             Ok(())
         }

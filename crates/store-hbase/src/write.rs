@@ -4,8 +4,10 @@
 //!
 //! 1. The cells of the new sketches. A cell without a record is no match.
 //! 2. The texts, where the index keeps them. A text that no record names is never read.
-//! 3. The records. From here on the documents are there, or replaced. Where a minute has passed
-//!    since the first step, a note before and after ends the tiers that may lack them (`older`).
+//! 3. The records, unless the first steps took minutes: then all begins anew, since others sweep old
+//!    cells without a record. From here on the documents are there, or replaced. Where a minute has
+//!    passed since the first step, a note before and after ends the tiers that may lack them
+//!    (`older`).
 //! 4. The cells of the old sketches, which are matches no more. They stay for [`LINGER`]: a search
 //!    begun before finds the document under one sketch or the other.
 //! 5. The old texts go at once: a search reads a text together with the record that names it.
@@ -26,7 +28,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use crate::claims::{Claim, FILED_WITHIN_MS, State};
-use index::{Document, DocumentId, Error, Insertion, Result, Sketch, Text};
+use index::{Document, DocumentId, Error, ErrorKind, Insertion, Result, Sketch, Text};
 use simhash::RowKey;
 
 use super::access::Access;
@@ -47,6 +49,13 @@ pub(super) const LINGER: Duration = Duration::from_secs(120);
 /// timestamp, in one request: as far as synchronized clocks differ. A document further ahead,
 /// because a clock was, keeps its time to itself.
 const SHARED_MS: i64 = 60 * 1000;
+
+/// The time in milliseconds within which records follow their cells: cells without a record are
+/// swept after ten minutes ([`SWEPT_AFTER`](super::meet::SWEPT_AFTER)).
+const IN_TIME_MS: i64 = 8 * 60_000;
+
+/// The number of times that cells are written before a call gives up.
+const TRIES: usize = 3;
 
 /// The most bytes of texts that are written together.
 const TOGETHER_BYTES_MAX: usize = 8 << 20;
@@ -115,6 +124,29 @@ fn write<'a>(
     changed: &BTreeMap<&'a DocumentId, &Document>,
     stored: &HashMap<&DocumentId, Stored>,
 ) -> Result<BTreeMap<&'a DocumentId, i64>> {
+    for _ in 0..TRIES {
+        if let Some(written) = write_in_time(access, changed, stored)? {
+            return Ok(written);
+        }
+    }
+    Err(Error::new(
+        ErrorKind::Busy,
+        format!(
+            "it took over {} minutes to write the cells of {} documents, {TRIES} times, so none was written; repeat the call \
+             with fewer",
+            IN_TIME_MS / 60_000,
+            changed.len()
+        ),
+    ))
+}
+
+/// As [`write`]; `None` where the cells took so long that others may have swept them meanwhile, as
+/// those of a dead writer.
+fn write_in_time<'a>(
+    access: &Access<'_>,
+    changed: &BTreeMap<&'a DocumentId, &Document>,
+    stored: &HashMap<&DocumentId, Stored>,
+) -> Result<Option<BTreeMap<&'a DocumentId, i64>>> {
     let now = access.now();
     let next = |id: &DocumentId| stored.get(id).map_or(0, |stored: &Stored| stored.newest + 1);
     let shared = changed.keys().map(|id| next(id)).filter(|next| next - now <= SHARED_MS).max();
@@ -157,13 +189,16 @@ fn write<'a>(
         if is_late { older::leave(access.rows, access.now()) } else { Ok(()) }
     };
     leave_note_if_late().map_err(failed("none was written"))?;
+    if access.now() - now > IN_TIME_MS {
+        return Ok(None);
+    }
     let applied = records.apply(access);
     // Also after an error: the same call again would find what was written, and leave no note.
     let left = leave_note_if_late();
     applied.and(left).map_err(failed("some may have been written and some not"))?;
     let left = "all were written, and only cells that are not needed any more are left over";
     old_cells.apply(access).and_then(|()| old_texts.apply(access)).map_err(failed(left))?;
-    Ok(written)
+    Ok(Some(written))
 }
 
 /// Changes of cells of one table, over many documents.
