@@ -37,8 +37,8 @@ impl IdColumn {
         }
     }
 
-    /// Adds an id, or null. A store may have ids of both kinds: with the first that is no integer the
-    /// column becomes one of strings.
+    /// Adds an id, or null. A store may have ids of both kinds: with the first that is no integer
+    /// the column becomes one of strings.
     pub(crate) fn push(&mut self, id: Option<&DocumentId>) {
         let integer = |id: &DocumentId| {
             id.as_str().parse().ok().filter(|integer: &i64| integer.to_string() == id.as_str())

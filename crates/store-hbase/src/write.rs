@@ -4,9 +4,9 @@
 //!
 //! 1. The cells of the new sketches. A cell without a record is no match.
 //! 2. The texts, where the index keeps them. A text that no record names is never read.
-//! 3. The records, unless the first steps took minutes: then all begins anew, since others sweep old
-//!    cells without a record. From here on the documents are there, or replaced. Where a minute has
-//!    passed since the first step, a note before and after ends the tiers that may lack them
+//! 3. The records, unless the first steps took minutes: then all begins anew, since others sweep
+//!    old cells without a record. From here on the documents are there, or replaced. Where a minute
+//!    has passed since the first step, a note before and after ends the tiers that may lack them
 //!    (`older`).
 //! 4. The cells of the old sketches, which are matches no more. They stay for [`LINGER`]: a search
 //!    begun before finds the document under one sketch or the other.
