@@ -132,8 +132,8 @@ fn write<'a>(
     Err(Error::new(
         ErrorKind::Busy,
         format!(
-            "it took over {} minutes to write the cells of {} documents, {TRIES} times, so none was written; repeat the call \
-             with fewer",
+            "it took over {} minutes to write the cells of {} documents, {TRIES} times, so none was written; \
+             repeat the call with fewer",
             IN_TIME_MS / 60_000,
             changed.len()
         ),

@@ -133,8 +133,8 @@ pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
     parts.hold_to(&index)?;
     if parts.is_older() {
         complain(format_args!(
-            "{} was begun before the last write to the index: parts that are there have no pairs of later documents; remove \
-             the folder to begin anew",
+            "{} was begun before the last write to the index: parts that are there have no pairs of later \
+             documents; remove the folder to begin anew",
             output.display()
         ));
     }

@@ -73,8 +73,8 @@ pub(crate) fn checksum<'a>(documents: impl Iterator<Item = (&'a DocumentId, bool
 }
 
 /// The message of a journal whose inputs were read otherwise than before.
-const OF_OTHERS: &str = "it was written for other documents: the input was read otherwise than before, as where a server was away; put the \
-     input back as it was";
+const OF_OTHERS: &str = "it was written for other documents: the input was read otherwise than before, as \
+    where a server was away; put the input back as it was";
 
 impl Calls {
     /// Creates a log without calls.
