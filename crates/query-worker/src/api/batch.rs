@@ -278,8 +278,7 @@ struct NumberedProblem<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
-    use std::time::Duration;
+    use std::sync::OnceLock;
 
     use clap::Parser;
     use engine::Engine;
@@ -327,6 +326,16 @@ mod tests {
         }
     }
 
+    /// Lets work end that waits, also where the test fails.
+    struct Ends(&'static OnceLock<()>);
+
+    impl Drop for Ends {
+        fn drop(&mut self) {
+            // Nothing else sets it.
+            let _ = self.0.set(());
+        }
+    }
+
     /// Regression: the batch ended without an answer to the lines after the timeouts, and without
     /// reading them.
     #[tokio::test]
@@ -334,8 +343,10 @@ mod tests {
         let (pieces, body) = mpsc::channel::<Result<Bytes, Infallible>>(1);
         let worker = Arc::new(worker(&["--request-seconds-max", "1"]));
         let permit = worker.admit_batch().unwrap();
+        static MAY_END: OnceLock<()> = OnceLock::new();
+        let _ends = Ends(&MAY_END);
         let work: Work<usize, ()> = |_, _| {
-            thread::sleep(Duration::from_secs(2));
+            MAY_END.wait();
             Vec::new()
         };
         pieces.send(Ok("1\n".into())).await.unwrap();
@@ -357,8 +368,10 @@ mod tests {
     async fn no_line_after_a_call_that_takes_too_long() {
         let worker = Arc::new(worker(&["--request-seconds-max", "0.1"]));
         let permit = worker.admit_batch().unwrap();
+        static MAY_END: OnceLock<()> = OnceLock::new();
+        let _ends = Ends(&MAY_END);
         let work: Work<usize, ()> = |_, _| {
-            thread::sleep(Duration::from_secs(1));
+            MAY_END.wait();
             Vec::new()
         };
         let response = answer(worker, permit, None, Body::from("1\n2\n"), work);
