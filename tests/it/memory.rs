@@ -6,18 +6,23 @@ use std::fs;
 
 use crate::support::{limited, made_up_corpus, run};
 
-/// The search tables of an index on disk are in memory, so such a run cannot turn to files.
+/// The search tables of an index on disk are in memory, so such a run cannot turn to files. Packed
+/// outputs show at which records the checkpoints were: those of a run that never stopped.
 #[test]
 fn a_run_that_needs_more_stops_in_order_and_goes_on_with_more() {
     let place = tempfile::tempdir().unwrap();
     let at = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
-    let [corpus, kept, whole, journal] = ["corpus.jsonl", "kept", "whole", "journal"].map(at);
+    let corpus = at("corpus.jsonl");
     fs::write(&corpus, made_up_corpus(40_000, 3)).unwrap();
-    let args = ["dedup", "-q", "--threads", "1", "--profile", "minhash", &corpus, "--output"];
-    run("indexer", args.into_iter().chain([&*whole])).expect(0);
-    let store = format!("embedded:{}", at("index"));
-    let of_job = [&*kept, "--store", &store, "--journal", &journal, "--checkpoint-records", "1000"];
-    let args = [&args[..], &of_job].concat();
+    let args = |name: &str| {
+        let (kept, store) = (at(&format!("{name}.gz")), format!("embedded:{}", at(&format!("{name}-index"))));
+        let args = ["dedup", "-q", "--threads", "1", "--profile", "minhash", &corpus, "--output", &kept];
+        let of_job = ["--store", &store, "--journal", &at(name), "--checkpoint-records", "1000"];
+        args.iter().chain(&of_job).map(|arg| (*arg).to_owned()).collect::<Vec<_>>()
+    };
+    run("indexer", args("whole")).expect(0);
+    let args = args("stopped");
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let output = limited("-d 36000", "indexer", &args).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
@@ -25,7 +30,7 @@ fn a_run_that_needs_more_stops_in_order_and_goes_on_with_more() {
         assert!(said.contains(part), "{part}: {said}");
     }
     run("indexer", args).expect(0);
-    assert!(fs::read(kept).unwrap() == fs::read(whole).unwrap());
+    assert!(fs::read(at("stopped.gz")).unwrap() == fs::read(at("whole.gz")).unwrap());
 }
 
 /// Steps after the last record take memory of their own: a step that would not fit is not begun.
