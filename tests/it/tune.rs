@@ -1,8 +1,9 @@
 //! `pigeonhole tune`: its choice, its file of settings, and refused requests.
 
 use std::fs;
+use std::process::Command;
 
-use crate::support::{json_lines, made_up_corpus, news, run, run_with_input};
+use crate::support::{json_lines, made_up_corpus, news, program, run, run_with_input};
 
 /// Returns the settings of a file, without comments.
 fn settings(text: &str) -> Vec<&str> {
@@ -50,6 +51,26 @@ fn it_chooses_by_what_it_measures_and_says_so() {
         assert_eq!(settings(&text)[0], format!("profile = \"{choice}\""), "{text}");
         assert_eq!(text.contains("with 95 % confidence"), is_said, "{text}");
     }
+}
+
+/// The flags by which the inputs are read stand in the command that is to run then.
+#[test]
+fn the_command_to_run_reads_as_it_read() {
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+    let [table, settings, kept] = ["it's.data", "tuned.toml", "kept.jsonl"].map(at);
+    fs::write(&table, "a;body\n1;the ferry leaves at noon\n2;our mail comes at eight\n3;snow\n").unwrap();
+    let flags = ["--format", "csv", "--delimiter=;", "--text-field", "a,body", "--make-ids"];
+    let args =
+        [&["tune", "-q", &table, "--output", &settings, "--sample", "9", "--top-terms", "50"], &flags[..]];
+    let said = run("pigeonhole", args.concat()).expect(0).stdout;
+    let command = said.lines().find_map(|line| line.strip_prefix("to run ")).unwrap().trim();
+    let settings_of = |text: &str| text.lines().nth(2).unwrap().replace("# To run: ", "");
+    assert_eq!(settings_of(&fs::read_to_string(&settings).unwrap()), command);
+    let command = command.replace("indexer dedup", "exec \"$0\" dedup -q").replace("kept.jsonl", &kept);
+    let ended = Command::new("sh").arg("-c").arg(&command).arg(program("indexer")).output().unwrap();
+    assert!(ended.status.success(), "{command}: {ended:?}");
+    assert_eq!(fs::read_to_string(kept).unwrap().lines().count(), 3);
 }
 
 /// Without labels: the number of pairs at each step, and five of each to read.

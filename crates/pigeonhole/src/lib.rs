@@ -245,7 +245,10 @@ pub fn main() -> u8 {
     let done = program::see_limits().and_then(|()| match &cli.command {
         Command::Compare(args) => compare::run(args, &mut stdout).map(|()| 0),
         Command::Eval(args) => eval::run(args, &mut stdout).map(|()| 0),
-        Command::Tune(args) => eval::tune::run(args, &mut stdout).map(|()| 0),
+        Command::Tune(args) => {
+            let inputs = settings::inputs(&command_line(), &matches);
+            eval::tune::run(args, &inputs, &mut stdout).map(|()| 0)
+        }
         Command::Key(command) => key::run(command, &mut stdout).map(|()| 0),
         Command::Query(args) => query::run(args, &mut stdout).map(|()| 0),
         Command::Scheme(args) => scheme::run(args, &mut stdout).map(|()| 0),

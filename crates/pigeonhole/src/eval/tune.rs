@@ -5,6 +5,7 @@ mod histogram;
 mod settings;
 mod thresholds;
 
+use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -77,7 +78,9 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
-pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
+/// `words` are the arguments that name the inputs and say how they are read, for the command that is
+/// to run then.
+pub(crate) fn run(args: &Args, words: &[OsString], out: &mut dyn Write) -> anyhow::Result<()> {
     ensure!(args.sample > 1, "--sample is at least 2: near-duplicates are pairs");
     if let Some(path) = &args.output {
         // Refused before any measurement.
@@ -111,7 +114,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     });
     let evaluated = evaluated.collect::<anyhow::Result<Vec<_>>>()?;
     let choice = choose(&ground, &evaluated);
-    let command = Command { files: &args.files, output: args.output.as_deref() };
+    let command = Command { inputs: words, output: args.output.as_deref() };
     let settings = Settings {
         ground: &ground,
         evaluated: &evaluated,

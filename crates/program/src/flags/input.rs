@@ -11,9 +11,11 @@ use corpus::{
     TextEncoding, WAIT, WINDOW_LOG_MAX,
 };
 
+use crate::settings::INPUT;
+
 /// Flags that name the files to read.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Input")]
+#[command(next_help_heading = INPUT)]
 pub struct FileArgs {
     /// Files, folders, globs in quotes ('crawl/*.jsonl.gz'), s3:// gs:// hdfs:// http(s)://; -
     /// reads standard input
@@ -45,7 +47,7 @@ pub struct FileArgs {
 
 /// Flags about records of any source.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Input")]
+#[command(next_help_heading = INPUT)]
 pub struct RecordArgs {
     #[command(flatten)]
     form: FormArgs,
@@ -71,7 +73,7 @@ pub struct RecordArgs {
 
 /// Flags about records without a text.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Input")]
+#[command(next_help_heading = INPUT)]
 pub struct TextlessArgs {
     #[command(flatten)]
     form: FormArgs,
@@ -83,7 +85,7 @@ pub struct TextlessArgs {
 
 /// Flags about the format of the inputs and the id of a record.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Input")]
+#[command(next_help_heading = INPUT)]
 struct FormArgs {
     /// Format of the inputs [default: by the end of a name, else by how it begins, else jsonl]
     ///
@@ -107,7 +109,7 @@ struct FormArgs {
 
 /// Text that is taken of HTML pages.
 #[derive(Clone, Copy, Debug, Args)]
-#[command(next_help_heading = "Input")]
+#[command(next_help_heading = INPUT)]
 pub struct PageArgs {
     /// Text that is taken of HTML pages, also those in WARC
     ///
@@ -125,7 +127,7 @@ pub struct PageArgs {
 
 /// Flags about the form of tables of text.
 #[derive(Clone, Copy, Debug, Args)]
-#[command(next_help_heading = "Input")]
+#[command(next_help_heading = INPUT)]
 struct TableArgs {
     /// Character between the cells of CSV and TSV, or tab [default: told by the first rows]
     #[arg(long, value_name = "CHAR", env = "PIGEONHOLE_DELIMITER", value_parser = delimiter)]
@@ -161,7 +163,7 @@ fn delimiter(given: &str) -> Result<u8, &'static str> {
 
 /// Bounds on memory.
 #[derive(Clone, Copy, Debug, Args)]
-#[command(next_help_heading = "Input")]
+#[command(next_help_heading = INPUT)]
 struct BoundArgs {
     /// Reject a record longer than this many bytes, which bounds memory
     #[arg(long, value_name = "BYTES", default_value_t = RECORD_BYTES_MAX, env = "PIGEONHOLE_RECORD_BYTES_MAX")]
@@ -183,7 +185,7 @@ struct BoundArgs {
 
 /// Treatment of records without an id.
 #[derive(Clone, Copy, Debug, Args)]
-#[command(next_help_heading = "Input")]
+#[command(next_help_heading = INPUT)]
 pub struct IdArgs {
     /// Give a record without an id one: its file and the number of its (first) line or row, as
     /// news/a.jsonl:17

@@ -2,6 +2,7 @@
 //! comments.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::fmt::{self, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +10,6 @@ use std::time::Duration;
 use corpus::Grouped;
 use evaluation::confidence;
 use index::Profile;
-use program::flags::FileArgs;
 use program::flags::RecipeArgs;
 
 use super::super::report::shown;
@@ -35,18 +35,16 @@ pub(super) struct Settings<'a> {
 
 /// The command that runs `dedup` with the settings.
 pub(super) struct Command<'a> {
-    pub(super) files: &'a FileArgs,
+    /// The arguments that name the inputs and say how they are read.
+    pub(super) inputs: &'a [OsString],
     pub(super) output: Option<&'a Path>,
 }
 
 impl fmt::Display for Command<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("indexer dedup")?;
-        for file in &self.files.files {
-            write!(f, " {}", of_shell(&file.to_string_lossy()))?;
-        }
-        if let Some(list) = &self.files.files_from {
-            write!(f, " --files-from {}", of_shell(&list.to_string_lossy()))?;
+        for word in self.inputs {
+            write!(f, " {}", of_shell(&word.to_string_lossy()))?;
         }
         let settings = self.output.unwrap_or(Path::new("pigeonhole.toml"));
         write!(f, " --config {} --output kept.jsonl", of_shell(&settings.to_string_lossy()))
