@@ -34,6 +34,26 @@ fn corpus(texts: &[(&str, &str)]) -> String {
     texts.iter().map(line).collect()
 }
 
+/// Texts with equal sets are near at a similarity of 1 only where they are the same, with the same
+/// numbers.
+#[test]
+fn equal_sets_are_no_copies() {
+    let texts = [
+        ("short", "来去来去来"),
+        ("again", "来去来去来去来"),
+        ("copy", "来去，来去来"),
+        ("1,2", "第1，2条"),
+        ("12", "第12条"),
+    ];
+    let counts = |least: &str| {
+        let report = evaluated(&corpus(&texts), &["--min-similarity", least, "--profile", "minhash"]);
+        let found = profile(&report, "minhash");
+        [&report["n_pairs"], &found["whole"]["n_found"], &found["n_wrongly_kept"]].map(|n| n.as_u64())
+    };
+    assert_eq!(counts("1"), [Some(1), Some(1), Some(0)]);
+    assert_eq!(counts("0.99"), [Some(4), Some(4), Some(0)]);
+}
+
 /// Short texts: simhash misses some pairs, and calls other texts equal.
 #[test]
 fn figures_by_hand() {

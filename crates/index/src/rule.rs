@@ -212,7 +212,7 @@ impl Rule {
         }
         let compared = Signature::compare(of_a, of_b);
         if self.counter.is_none() || !has_texts {
-            return decided(self.compared(compared, a, b));
+            return decided(self.compared(compared, true, a, b));
         }
         let margin = |at: Similarity| match compared.basis {
             Basis::Estimate => DEVIATIONS * Comparison::deviation(at),
@@ -252,15 +252,18 @@ impl Rule {
         (a, of_a): (&Features, Option<&Text>),
         (b, of_b): (&Features, Option<&Text>),
     ) -> Option<Nearness> {
-        if self.min_similarity == Some(Similarity::ONE) && self.are_copies(of_a, of_b) == Some(false) {
-            return None;
-        }
         let compared = self.compare((a, of_a), (b, of_b))?;
-        self.compared(compared, a, b)
+        let may_be_copies = !self.wants_copies() || self.are_copies(of_a, of_b) != Some(false);
+        self.compared(compared, may_be_copies, a, b)
     }
 
-    /// Returns true if two texts are the same in normal form, `None` unless both are at hand. A
+    /// Returns true if only copies are near: the same text in normal form, with the same numbers. A
     /// similarity of 1 takes more than equal sets.
+    fn wants_copies(&self) -> bool {
+        self.min_similarity == Some(Similarity::ONE)
+    }
+
+    /// Returns true if two texts are the same in normal form, `None` unless both are at hand.
     fn are_copies(&self, a: Option<&Text>, b: Option<&Text>) -> Option<bool> {
         Some(self.counter?.are_copies(a?, b?))
     }
@@ -303,16 +306,26 @@ impl Rule {
     pub fn is_near(&self, nearness: &Nearness) -> bool {
         match nearness.similarity {
             Some(similarity) => {
-                let are_others = self.same_numbers && nearness.numbers_differ == Some(true);
+                let wants_same_numbers = self.same_numbers || self.wants_copies();
+                let are_others = wants_same_numbers && nearness.numbers_differ == Some(true);
                 Some(similarity) >= self.min_similarity && !are_others
             }
             None => nearness.distance <= self.max_distance,
         }
     }
 
-    /// The nearness of two documents by a comparison, if it is enough.
-    fn compared(&self, compared: Comparison, a: &Features, b: &Features) -> Option<Nearness> {
-        let is_similar = Some(compared.similarity) >= self.min_similarity;
+    /// The nearness of two documents by a comparison, if it is enough. `may_be_copies` counts where
+    /// only copies are near.
+    fn compared(
+        &self,
+        compared: Comparison,
+        may_be_copies: bool,
+        a: &Features,
+        b: &Features,
+    ) -> Option<Nearness> {
+        let are_copies = || may_be_copies && numbers_differ(a, b) != Some(true);
+        let is_similar =
+            Some(compared.similarity) >= self.min_similarity && (!self.wants_copies() || are_copies());
         let is_contained = || {
             // An estimate of a share errs by more than an estimate of a similarity, and is no
             // ground to drop a document.

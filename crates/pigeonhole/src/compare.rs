@@ -115,7 +115,7 @@ fn verdict(judge: &Judge, a: &Side, b: &Side, out: &mut dyn Write) -> anyhow::Re
             counted.basis != Basis::NoCommonKind
                 && counted.similarity >= least
                 && !(rule.same_numbers && numbers_differ)
-                && (least < Similarity::ONE || are_copies())
+                && (least < Similarity::ONE || are_copies() && !numbers_differ)
         }
         None => rule.nearness(&of_a, &of_b).is_some(),
     };

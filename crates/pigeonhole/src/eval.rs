@@ -246,7 +246,10 @@ fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
 
 impl<'a> Ground<'a> {
     fn new(texts: &'a Texts, related: Related, has_families: bool, asked: Asked) -> Self {
-        let pairs = truth::at_least(&related.pairs, asked.min_similarity);
+        let mut pairs = truth::at_least(&related.pairs, asked.min_similarity);
+        if asked.min_similarity == Similarity::ONE {
+            truth::retain_copies(&mut pairs, texts, asked.recipe.normal_form());
+        }
         let families = has_families.then(|| families(&texts.families, &pairs));
         Self { texts, pairs, related, families, labels: None, asked, numbers: RefCell::default() }
     }

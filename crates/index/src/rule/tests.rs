@@ -73,7 +73,9 @@ fn other_numbers_are_told_and_make_another_document_where_that_is_asked() {
     let strict = Rule { same_numbers: true, ..rule(0.8) };
     for (a, b, differ) in [(&one, &one, Some(false)), (&one, &two, Some(true)), (&one, &unknown, None)] {
         assert_eq!(rule(0.8).confirms(a, b).unwrap().numbers_differ, differ);
-        assert_eq!(strict.confirms(a, b).is_some(), differ != Some(true));
+        for rule in [strict, rule(1.0)] {
+            assert_eq!(rule.confirms(a, b).is_some(), differ != Some(true));
+        }
     }
 }
 

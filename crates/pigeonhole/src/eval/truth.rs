@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use engine::in_common;
 use evaluation::{Pair, jaccard, similar_pairs_up_to};
-use features::shingles::{LONG_MIN, SHORT_MAX, ShingleSets};
+use features::NormalForm;
+use features::shingles::{Grams, LONG_MIN, SHORT_MAX, ShingleSets, TextSketcher};
 use minhash::Similarity;
 
 use super::texts::Texts;
@@ -124,4 +126,17 @@ fn equal(texts: &Texts) -> Vec<Pair> {
 /// The pairs of at least this similarity.
 pub(super) fn at_least(pairs: &[Pair], least: Similarity) -> Vec<Pair> {
     pairs.iter().filter(|pair| pair.similarity >= least.get()).copied().collect()
+}
+
+/// Retains the pairs of texts that are the same in normal form, with the same numbers: asked for a
+/// similarity of 1, an index does not take equal sets for enough.
+pub(super) fn retain_copies(pairs: &mut Vec<Pair>, texts: &Texts, form: NormalForm) {
+    let mut sketcher = TextSketcher::new(form);
+    let mut all: HashMap<usize, Grams> = HashMap::new();
+    for number in pairs.iter().flat_map(|pair| [pair.a, pair.b]) {
+        all.entry(number).or_insert_with(|| sketcher.grams(&texts.texts[number]));
+    }
+    pairs.retain(|&Pair { a, b, .. }| {
+        Grams::are_copies(&all[&a], &all[&b]) && !in_common::numbers_differ(&texts.texts[a], &texts.texts[b])
+    });
 }
