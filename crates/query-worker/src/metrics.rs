@@ -57,6 +57,7 @@ pub(crate) struct Taken {
     pub(crate) n_waiting: usize,
     pub(crate) n_batches: usize,
     pub(crate) n_body_bytes: usize,
+    pub(crate) n_long_waiting: usize,
 }
 
 /// Figures at the time of a scrape.
@@ -236,10 +237,12 @@ impl Now<'_> {
         registry.register("build", "The program, and the table scheme of its index", Info::new(build));
         let gauge = |value: usize| ConstGauge::new(value as u64);
         registry.register("permits", "Requests worked on at once, at most", gauge(self.n_permits));
-        let Taken { n_requests, n_waiting, n_batches, n_body_bytes } = self.taken;
+        let Taken { n_requests, n_waiting, n_batches, n_body_bytes, n_long_waiting } = self.taken;
         registry.register("permits_in_use", "Requests worked on", gauge(n_requests));
         registry.register("requests_waiting", "Requests that wait for a permit", gauge(n_waiting));
         registry.register("batches_under_way", "Batches under way", gauge(n_batches));
+        let help = "Requests with long texts that wait for their turn";
+        registry.register("long_texts_waiting", help, gauge(n_long_waiting));
         let help = "Bodies of requests, and of long answers, that are held";
         registry.register_with_unit("bodies", help, Unit::Bytes, gauge(n_body_bytes));
         let dropped = ConstCounter::new(self.n_log_lines_dropped);
@@ -340,7 +343,7 @@ mod tests {
             n_bounded: n,
             image: None,
         };
-        let taken = Taken { n_requests: 1, n_waiting: 1, n_batches: 1, n_body_bytes: 1 };
+        let taken = Taken { n_requests: 1, n_waiting: 1, n_batches: 1, n_body_bytes: 1, n_long_waiting: 1 };
         let (n_log_lines_dropped, recent_texts) = (1, (1, 1));
         let now = Now {
             scheme: "5c2",

@@ -29,6 +29,7 @@ fn what_was_done_is_counted() {
         "pigeonhole_requests_under_way 1",
         "pigeonhole_permits 7",
         "pigeonhole_permits_in_use 0",
+        "pigeonhole_long_texts_waiting 0",
         "pigeonhole_texts_total 5",
         &bytes,
         "pigeonhole_insertions_total{outcome=\"inserted\"} 1",

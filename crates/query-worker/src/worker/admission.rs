@@ -108,6 +108,7 @@ impl Admission {
             n_waiting: taken(limits.queue_max, &self.queue),
             n_batches: taken(limits.batches_max, &self.batches),
             n_body_bytes: taken(limits.bodies_bytes_max, &self.bytes),
+            n_long_waiting: taken(limits.queue_max, &self.heavy_queue),
         }
     }
 
@@ -244,8 +245,10 @@ mod tests {
         let mut second = Box::pin(heavy(LIGHT_BYTES_MAX + 1));
         assert!(futures_now(&mut second).await.is_none(), "no memory is left");
         assert!(heavy(LIGHT_BYTES_MAX).await.is_ok(), "it has given up its place for requests");
+        assert_eq!(admission.taken(&limits).n_long_waiting, 1);
         drop(first);
         assert!(second.await.is_ok());
+        assert_eq!(admission.taken(&limits).n_long_waiting, 0);
     }
 
     /// Regression: heavy requests were refused for good.
