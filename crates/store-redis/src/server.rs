@@ -1,6 +1,7 @@
 //! Connections to the server, up to a limit, and the treatment of failures.
 
 mod explained;
+mod waits;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,6 +16,7 @@ use redis::{
     Value, from_redis_value,
 };
 
+pub(super) use self::waits::Waits;
 use super::errors::{is_away, is_elsewhere, is_loading, may_pass, says};
 use super::losses::{Info, Losses, News, with_news};
 use super::uri::RedisUri;
@@ -22,32 +24,8 @@ use super::uri::RedisUri;
 /// The most connections. More would wait for the server's one thread, not for us.
 pub(crate) const CONNECTIONS_MAX: usize = 16;
 
-/// The longest waits.
-#[derive(Clone, Copy)]
-pub(super) struct Waits {
-    /// For a connection to be made.
-    pub(super) connect: Duration,
-    /// For one reply.
-    pub(super) reply: Duration,
-    /// For a server that has answered before to answer again, and for a free connection of our own.
-    pub(super) server: Duration,
-}
-
-impl Default for Waits {
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(5),
-            reply: Duration::from_secs(30),
-            server: Duration::from_secs(120),
-        }
-    }
-}
-
 /// The least wait at the start of this program for a server that reads its files.
 const LOADING_WAIT: Duration = Duration::from_secs(120);
-
-/// The least patience for a reply: a busy server may take this long.
-const REPLY_MIN: Duration = Duration::from_secs(5);
 
 /// The pauses while the server is away. The first repetition is at once: most often the server has
 /// closed a long idle connection.
@@ -163,8 +141,7 @@ impl Server {
     /// Changes the wait for a server that is away, or for a connection of our own. A server that
     /// keeps its connections open without an answer is away too.
     pub(super) fn set_patience(&mut self, patience: Duration) {
-        self.waits.server = patience;
-        self.waits.reply = self.waits.reply.min(patience.max(REPLY_MIN));
+        self.waits = self.waits.with_patience(patience);
     }
 
     /// As [`run_within`](Self::run_within), for a script, which first checks that the index exists

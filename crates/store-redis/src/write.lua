@@ -1,6 +1,6 @@
 -- What the scripts that write begin with, after `bucket.lua`. KEYS[9] keeps the answer for whoever did not get it: a
 -- script that is run again with the same key has done its work, and only repeats what it said. Longer than any caller
--- tries (`server.rs`).
+-- tries (`server/waits.rs`).
 local ANSWER, ANSWER_SECONDS = KEYS[9], 180
 
 -- How many scripts have written documents: an older copy of the index has a lower number.
