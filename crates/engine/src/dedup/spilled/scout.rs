@@ -78,6 +78,8 @@ pub(super) struct Scout {
     /// `None` once the thread has ended.
     found: Option<Receiver<io::Result<Vec<Met>>>>,
     batch: vec::IntoIter<Met>,
+    /// True after a failed read: the pairs behind it are not known.
+    has_failed: bool,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -99,15 +101,24 @@ impl Scout {
             let looking = Looking { ground, pairs, ahead: VecDeque::new(), last: None, later: None };
             looking.run(&sender);
         })?;
-        Ok(Self { found: Some(found), batch: Vec::new().into_iter(), thread: Some(thread) })
+        let batch = Vec::new().into_iter();
+        Ok(Self { found: Some(found), batch, has_failed: false, thread: Some(thread) })
     }
 
     /// The next pair, if its turn is not after `turn`.
+    ///
+    /// # Errors
+    /// A failed read, from then on at each call.
     pub(super) fn next_until(&mut self, turn: u32) -> io::Result<Option<Met>> {
         while self.batch.len() == 0 {
             let Some(found) = &self.found else { return Ok(None) };
             match found.recv() {
-                Ok(batch) => self.batch = batch?.into_iter(),
+                Ok(Ok(batch)) => self.batch = batch.into_iter(),
+                Ok(Err(error)) => {
+                    self.has_failed = true;
+                    return Err(error);
+                }
+                Err(_) if self.has_failed => return Err(io::Error::other("an earlier read has failed")),
                 Err(_) => self.end()?,
             }
         }
