@@ -8,9 +8,10 @@ use arrow_array::{Array, ArrayRef, Int64Array, LargeStringArray, StringArray, St
 use arrow_cast::cast;
 use arrow_schema::DataType;
 use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyIterator, PyList};
+use pyo3::types::{PyIterator, PyList, PyString};
 use pyo3_arrow::input::AnyArray;
 
 use crate::error::value;
@@ -26,7 +27,33 @@ enum Chunk {
     Utf8(StringArray),
     Large(LargeStringArray),
     View(StringViewArray),
-    Python(Vec<Option<PyBackedStr>>),
+    Python(Vec<Option<PyText>>),
+}
+
+/// The text of a `str`.
+enum PyText {
+    /// The characters of an ASCII `str`, which are UTF-8.
+    Ascii(PyBackedStr),
+    /// A copy: in UTF-8 another `str` would hold its text twice from then on, for as long as it
+    /// lives.
+    Encoded(Box<str>),
+}
+
+impl PyText {
+    fn of(string: &Bound<'_, PyString>) -> PyResult<Self> {
+        if string.call_method0(intern!(string.py(), "isascii"))?.is_truthy()? {
+            return Ok(Self::Ascii(string.clone().try_into()?));
+        }
+        let encoded = string.encode_utf8()?;
+        Ok(Self::Encoded(str::from_utf8(encoded.as_bytes())?.into()))
+    }
+
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Ascii(text) => text,
+            Self::Encoded(text) => text,
+        }
+    }
 }
 
 impl Chunk {
@@ -44,7 +71,7 @@ impl Chunk {
             Self::Utf8(array) => array.is_valid(row).then(|| array.value(row)),
             Self::Large(array) => array.is_valid(row).then(|| array.value(row)),
             Self::View(array) => array.is_valid(row).then(|| array.value(row)),
-            Self::Python(strings) => strings[row].as_deref(),
+            Self::Python(strings) => strings[row].as_ref().map(PyText::as_str),
         }
     }
 }
@@ -124,8 +151,8 @@ impl FromPyObject<'_, '_> for Strings {
             strings.push(if item.is_none() {
                 None
             } else {
-                let string: PyResult<PyBackedStr> = item.extract();
-                Some(string.map_err(|error| of_row(row, &item, &error))?)
+                let text = item.cast::<PyString>().map_err(PyErr::from).and_then(PyText::of);
+                Some(text.map_err(|error| of_row(row, &item, &error))?)
             });
         }
         Ok(Self::new(vec![Chunk::Python(strings)]))

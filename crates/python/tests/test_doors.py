@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,16 @@ def test_the_program_and_the_package_keep_the_same(
         near = pa.table(found.pairs).to_pylist() if batches else found.pairs
         shown = [(p["a"], p["b"], p["copy_of"] is not None, four_decimals(p["similarity"])) for p in near]
         assert shown == pairs
+
+
+def test_texts_of_the_caller_stay_as_large_as_they_were() -> None:
+    texts = [f"{letter} {number} " * 500 for letter in ("a", "é", "鸽", "🐦") for number in range(3)]
+    sizes = [sys.getsizeof(text) for text in texts]
+    ph.dedup(texts)
+    index = ph.Index("memory:")
+    index.insert_if_new([text[:9] for text in texts], texts)
+    index.near(texts)
+    assert [sys.getsizeof(text) for text in texts] == sizes
 
 
 def test_an_index_on_disk_keeps_the_same_in_one_call_and_in_several(
