@@ -309,7 +309,7 @@ fn what_is_asked_is_held_against_index_and_folder() {
         (&store, &pairs, &["--min-similarity", "0.9"], "by --min-similarity 0.8, and these are"),
         (&store, &pairs, &["--max-distance", "2"], "by --max-distance 3, and these are"),
         (&store, &pairs, &["--results-format", "parquet"], "as --results-format jsonl, and these are"),
-        (&store, &pairs, &["--min-similarity", "0.7"], "by --min-similarity 0.8, and these are"),
+        (&store, &pairs, &["--min-similarity", "0.7"], "below the 0.8 that this index finds"),
         (&store, &pairs, &["--max-distance", "4"], "above the 3 that this index finds"),
         (&store, folder.to_str().unwrap(), &[], "has other files ("),
         (&store, &inside, &[], "lies in the directory of the index; write elsewhere"),

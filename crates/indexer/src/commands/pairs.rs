@@ -111,6 +111,13 @@ pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
     }
     let index = open_existing(uri, BTreeMap::new())?;
     let max_distance = flags.max_distance.unwrap_or(index.max_distance());
+    if let Some((asked, least)) = flags.min_similarity.zip(index.min_similarity()) {
+        let (asked, least) = (asked.get(), least.get());
+        ensure!(
+            asked >= least,
+            "similarity {asked} is below the {least} that this index finds; ask for more"
+        );
+    }
     let min_similarity = flags.min_similarity.or(index.min_similarity());
     let rule = Rule { max_distance, min_similarity, ..index.rule() };
     index.check_rule(&rule)?;
