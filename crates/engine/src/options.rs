@@ -112,3 +112,13 @@ impl Options {
         }
     }
 }
+
+#[cfg(test)]
+impl Options {
+    /// Options of an index whose features need no dictionaries, which take long to read.
+    pub(crate) fn of_words() -> Self {
+        let (segmenter, weights) = (features::Segmenter::Words, features::Weights::Uniform);
+        let recipe = Recipe { segmenter, weights, dictionary: None, idf: None, ..Recipe::default() };
+        Self { recipe, ..Self::default() }
+    }
+}

@@ -25,7 +25,7 @@ impl Texts for Told {
 }
 
 fn engine(profile: Profile, verify: Option<bool>) -> Engine {
-    let options = Options { profile: Some(profile), verify, ..Options::default() };
+    let options = Options { profile: Some(profile), verify, ..Options::of_words() };
     Engine::open("memory:", &options).unwrap()
 }
 

@@ -107,7 +107,7 @@ fn texts() -> Vec<(String, String)> {
 }
 
 fn engine_of(profile: Profile, verify: Option<bool>) -> Engine {
-    let options = Options { profile: Some(profile), verify, ..Options::default() };
+    let options = Options { profile: Some(profile), verify, ..Options::of_words() };
     let engine = Engine::open("memory:", &options).unwrap();
     let (names, texts): (Vec<String>, Vec<String>) = texts().into_iter().unzip();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();

@@ -173,7 +173,7 @@ fn pages() -> Vec<String> {
 fn rounds_over_pairs_decide_as_an_index() {
     for profile in [Profile::Classic, Profile::Minhash, Profile::Full] {
         let engine =
-            Engine::open("memory:", &Options { profile: Some(profile), ..Options::default() }).unwrap();
+            Engine::open("memory:", &Options { profile: Some(profile), ..Options::of_words() }).unwrap();
         let texts = pages();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let mut features: Vec<Features> =

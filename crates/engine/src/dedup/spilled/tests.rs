@@ -10,7 +10,7 @@ use crate::{Engine, Options};
 fn in_memory(texts: &[(String, String)], profile: Profile, ranks: &[u64]) -> Vec<Option<Verdict>> {
     let folder = tempfile::tempdir().unwrap();
     let spool = Some(folder.path().to_owned());
-    let options = Options { profile: Some(profile), spool, ..Options::default() };
+    let options = Options { profile: Some(profile), spool, ..Options::of_words() };
     let engine = Engine::open("memory:", &options).unwrap();
     let (ids, features) = features(&engine, texts);
     let mut turns: Vec<usize> = (0..texts.len()).collect();
@@ -31,7 +31,7 @@ fn spilled(
     let has_ranks = ranks.iter().any(|rank| *rank > 0);
     let spilled = Spilled::create(folder.path(), n_bytes_max, has_ranks).unwrap();
     let options =
-        Options { profile: Some(profile), spilled: Some(Arc::clone(&spilled)), ..Options::default() };
+        Options { profile: Some(profile), spilled: Some(Arc::clone(&spilled)), ..Options::of_words() };
     let engine = Engine::open("memory:", &options).unwrap();
     let (ids, features) = features(&engine, texts);
     for ((id, features), rank) in ids.iter().zip(&features).zip(ranks) {
@@ -147,7 +147,7 @@ fn a_crowd_is_decided_as_in_memory() {
 fn a_run_that_is_given_up_leaves_no_thread() {
     let folder = tempfile::tempdir().unwrap();
     let spilled = Spilled::create(folder.path(), 1 << 20, false).unwrap();
-    let options = Options { spilled: Some(Arc::clone(&spilled)), ..Options::default() };
+    let options = Options { spilled: Some(Arc::clone(&spilled)), ..Options::of_words() };
     let engine = Engine::open("memory:", &options).unwrap();
     let text = |family: u64| (0..30).map(|k| format!("w{} ", family * 1000 + k * k)).collect::<String>();
     let texts: Vec<(String, String)> = (0..2_000).map(|n| (n.to_string(), text(n / 20))).collect();
@@ -177,7 +177,7 @@ fn bounds_leave_out_the_same() {
     let text = |n: u64| words(0, 200) + &words(1000 + 100 * n, if is_last(n) { 2 } else { 28 });
     let texts: Vec<(String, String)> = (0..80).map(|n| (n.to_string(), text(n))).collect();
     let ranks = (0..80).map(|n| if is_last(n) { 100 } else { n * n % 11 });
-    let engine = Engine::open("memory:", &Options::default()).unwrap();
+    let engine = Engine::open("memory:", &Options::of_words()).unwrap();
     let (ids, features) = features(&engine, &texts);
     let (metadata, kind) = (engine.index().metadata(), engine.index().kind());
     let rule = engine.index().insertion_rule();

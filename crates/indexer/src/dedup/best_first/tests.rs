@@ -6,6 +6,7 @@ use corpus::{InputOptions, Rank};
 use engine::clusters::RunTexts;
 use engine::dedup::Kept;
 use engine::{Engine, Options};
+use features::{Recipe, Segmenter, Weights};
 use index::{DocumentId, NewDocument, Profile};
 use simhash::Fingerprint;
 
@@ -73,9 +74,11 @@ fn simhash(document: &Fingerprinted) -> Option<Fingerprint> {
     document.features.as_ref()?.simhash
 }
 
-/// An index by simhashes alone.
+/// An index by simhashes alone, without dictionaries, which take long to read.
 fn classic() -> Options {
-    Options { profile: Some(Profile::Classic), verify: Some(false), ..Options::default() }
+    let (segmenter, weights) = (Segmenter::Words, Weights::Uniform);
+    let recipe = Recipe { segmenter, weights, dictionary: None, idf: None, ..Recipe::default() };
+    Options { profile: Some(Profile::Classic), verify: Some(false), recipe, ..Options::default() }
 }
 
 fn rule(engine: Engine) -> Rule {
