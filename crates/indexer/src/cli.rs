@@ -154,8 +154,8 @@ pub(crate) enum Command {
     BulkRows(BulkRowsArgs),
     /// Drop near-duplicates from a corpus, or show them
     ///
-    /// Goes through the documents in order (or with --keep the best first) and drops one when a
-    /// document kept before it is within the index's distance. Without --output and --duplicates it
+    /// Goes through the documents in order (or with --keep the best first) and drops one when it
+    /// is near to a document kept before it. Without --output and --duplicates it
     /// prints the groups found. The kept documents are indexed in memory, for this run only, unless
     /// --store names an index: then also a document near to one of that index is dropped, and those
     /// that are kept are added to it. A document that this index already holds under the same id,

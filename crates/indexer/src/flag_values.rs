@@ -98,7 +98,7 @@ impl ValueEnum for ResultsFormat {
             Self::JsonlGz => "The same, packed with gzip",
             Self::JsonlZst => "The same, packed with zstd",
             Self::Parquet => {
-                "Parquet with the columns id, source, time, text, and fields, all else that the item had, as JSON"
+                "Parquet with the columns id, time, text, and fields, all else that the item had, as JSON"
             }
         }))
     }
@@ -115,7 +115,7 @@ impl ValueEnum for Chains {
                 "It stays one, with \"chained\": true, and widest: its two nodes that are furthest apart",
             ),
             Self::Split => PossibleValue::new("split").help(
-                "Each document that stays makes a cluster with those dropped for it, all within the distance of it; \
+                "Each document that stays makes a cluster with those dropped for it, all near to it; \
                  split_from is the group of the whole",
             ),
         })

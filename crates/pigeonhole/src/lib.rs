@@ -55,9 +55,9 @@ enum Command {
     /// Compare two texts: what they have in common, whether they are near-duplicates, and why
     ///
     /// The similarity is the share of the character n-grams that both texts have, of those that
-    /// either has, counted in the texts. The verdict is that of an index, which keeps signatures
-    /// and estimates the similarity of texts of more than some 50 characters by them. --why shows
-    /// what makes the simhashes, which only propose: bits, margins and terms.
+    /// either has, counted in the texts. The verdict is that of a new index, which counts, or of
+    /// the index of --store. --why shows what makes the simhashes, which only propose: bits, margins
+    /// and terms.
     Compare(compare::Args),
     /// Hold what the programs call near-duplicates in a corpus against the exact truth
     ///

@@ -85,7 +85,7 @@ pub struct Limits {
     #[arg(long, value_name = "BYTES", default_value_t = BYTES_MAX, value_parser = clap::value_parser!(u32).range(1..), env = "PIGEONHOLE_WORK_BYTES_MAX")]
     pub work_bytes_max: u32,
     /// Bytes of memory for the texts of documents posted lately, which the page at / shows beside
-    /// each other; 0 keeps none
+    /// each other; 0 gives out no texts
     #[arg(long, value_name = "BYTES", default_value_t = RECENT_TEXTS_BYTES_MAX, env = "PIGEONHOLE_RECENT_TEXTS_BYTES_MAX")]
     pub recent_texts_bytes_max: usize,
     /// Time that the body of a request may take to arrive, or a line of a batch

@@ -129,9 +129,7 @@ impl Desk {
         fs::create_dir(checkout.join("crawl")).unwrap();
         let corpus = fs::read_to_string(news()).unwrap();
         let (first, second) = corpus.split_at(corpus.match_indices('\n').nth(17).unwrap().0 + 1);
-        for (name, text) in
-            [("corpus.jsonl.gz", &*corpus), ("crawl/1.jsonl.gz", first), ("crawl/2.jsonl.gz", second)]
-        {
+        for (name, text) in [("crawl/1.jsonl.gz", first), ("crawl/2.jsonl.gz", second)] {
             let file = fs::File::create(checkout.join(name)).unwrap();
             let mut file = flate2::write::GzEncoder::new(file, flate2::Compression::default());
             file.write_all(text.as_bytes()).unwrap();

@@ -168,8 +168,8 @@ pub(crate) struct DedupFlags {
     /// Write the clusters: all documents that hang together by being near, kept or dropped; the
     /// name says what it is: .parquet, .csv, .tsv, else JSON Lines
     ///
-    /// A cluster is what can be reached from one document by steps within the index's distance: of
-    /// the input (with --shard of this worker's part), and of the index of --store those documents
+    /// A cluster is what can be reached from one document by steps from one document to one
+    /// near to it: of the input (with --shard of this worker's part), and of the index of --store those documents
     /// for which something was dropped. JSON Lines have an object for each. Its fields: group, the
     /// id of the first document that stays; nodes, each a fingerprint and the documents that have
     /// it, with status kept, dropped or in_index; n_documents; n_edges and edges, the nodes that
