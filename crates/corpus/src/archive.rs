@@ -49,7 +49,7 @@ enum Holds {
 pub(super) struct Archived {
     /// The archive itself.
     origin: Arc<Origin>,
-    /// `None` at the end, or after an error.
+    /// `None` at the end, after an error, and for an empty file, which has no record.
     walk: Option<Box<dyn Walk>>,
     /// Error of an archive that could not be opened.
     failure: Option<String>,
@@ -66,10 +66,12 @@ impl Archived {
     /// Opens a source that is an archive.
     pub(super) fn open(kind: Archive, source: Source, reading: &Reading) -> Self {
         let (origin, given) = (Arc::new(source.origin()), source.given());
-        let opened = caught(|| -> io::Result<Box<dyn Walk>> {
+        let opened = caught(|| -> io::Result<Option<Box<dyn Walk>>> {
             Ok(match kind {
-                Archive::Tar => Box::new(tar::Tar::new(reading.unpacked_archive(source)?)),
-                Archive::Zip => Box::new(zip::Zip::open(source.location(), reading)?),
+                Archive::Tar => {
+                    tar::Tar::open(reading.unpacked_archive(source)?)?.map(|tar| Box::new(tar) as _)
+                }
+                Archive::Zip => zip::Zip::open(source.location(), reading)?.map(|zip| Box::new(zip) as _),
             })
         });
         let opened = opened.and_then(|opened| opened.map_err(|error| error.to_string()));
@@ -78,11 +80,15 @@ impl Archived {
 
     /// Reads a tar archive from its unpacked bytes.
     pub(super) fn tar(origin: Arc<Origin>, given: Option<Format>, content: Box<dyn Read + Send>) -> Self {
-        Self::new(origin, given, Ok(Box::new(tar::Tar::new(content))))
+        Self::new(origin, given, Ok(Some(Box::new(tar::Tar::new(content)))))
     }
 
-    fn new(origin: Arc<Origin>, given: Option<Format>, opened: Result<Box<dyn Walk>, String>) -> Self {
-        let (walk, failure) = opened.map_or_else(|why| (None, Some(why)), |walk| (Some(walk), None));
+    fn new(
+        origin: Arc<Origin>,
+        given: Option<Format>,
+        opened: Result<Option<Box<dyn Walk>>, String>,
+    ) -> Self {
+        let (walk, failure) = opened.map_or_else(|why| (None, Some(why)), |walk| (walk, None));
         let (names, left_out) = (Names::default(), LeftOut::default());
         Self { origin, walk, failure, given, current: None, names, has_any: false, left_out }
     }

@@ -131,6 +131,8 @@ impl<R: BufRead> Arrow<R> {
         }
         match self.table {
             Some(_) => Ok(None),
+            // An empty file has no row.
+            None if self.messages.is_at_start() => Ok(None),
             None => Err(broken("it has no schema")),
         }
     }

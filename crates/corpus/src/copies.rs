@@ -22,7 +22,7 @@ pub struct Copies {
     folder: PathBuf,
     by_path: Arc<Mutex<HashMap<PathBuf, Copy>>>,
     /// Lists of inputs that were read.
-    lists: Arc<Mutex<HashMap<PathBuf, String>>>,
+    lists: Arc<Mutex<HashMap<PathBuf, Vec<u8>>>>,
 }
 
 impl fmt::Debug for Copies {
@@ -59,7 +59,11 @@ impl Copies {
 
     /// Returns the list of inputs at `path`, which `read` reads the first time: it may come only
     /// once.
-    pub(crate) fn list(&self, path: &Path, read: impl FnOnce() -> io::Result<String>) -> io::Result<String> {
+    pub(crate) fn list(
+        &self,
+        path: &Path,
+        read: impl FnOnce() -> io::Result<Vec<u8>>,
+    ) -> io::Result<Vec<u8>> {
         let mut lists = lock(&self.lists);
         if let Some(list) = lists.get(path) {
             return Ok(list.clone());
@@ -336,10 +340,10 @@ mod tests {
     #[test]
     fn a_list_is_read_once() {
         let copies = Copies::in_folder(Path::new("no such folder"));
-        let list = || copies.list(Path::new("-"), || Ok("a\nb\n".to_owned())).unwrap();
-        assert_eq!(list(), "a\nb\n");
+        let list = || copies.list(Path::new("-"), || Ok(b"a\nb\n".to_vec())).unwrap();
+        assert_eq!(list(), b"a\nb\n");
         let again = copies.list(Path::new("-"), || panic!("it was read")).unwrap();
-        assert_eq!(again, "a\nb\n");
+        assert_eq!(again, b"a\nb\n");
         copies.list(Path::new("other"), || Err(io::Error::other("no"))).unwrap_err();
     }
 }

@@ -1,7 +1,9 @@
 //! Selection of files: order and names of files, folders, globs, lists of files, standard input,
 //! and remote addresses.
 
+mod folders;
 mod globs;
+mod lists;
 mod source;
 
 use std::collections::HashSet;
@@ -11,7 +13,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use walkdir::WalkDir;
 
 use super::archive_kind::Archive;
 use super::content::Content;
@@ -22,10 +23,11 @@ use super::left_out::LeftOut;
 use super::location::Location;
 use super::options::InputOptions;
 use super::remote::{self, Remote, is_remote};
-use super::side_files::{is_card, is_side_file, is_state};
-use super::table_folders::{self, Log};
+use super::side_files::is_side_file;
+use super::table_folders;
 use super::wildcards::GLOB_CHARACTERS;
 
+use self::folders::no_file;
 pub(super) use self::source::Source;
 
 /// The files to be read.
@@ -59,20 +61,7 @@ pub(super) fn find(options: &InputOptions) -> anyhow::Result<Listing> {
         }
     }
     if let Some(list) = &options.files_from {
-        let read_list =
-            || if is_stdin(list) { io::read_to_string(io::stdin()) } else { std::fs::read_to_string(list) };
-        let read = match &options.copies {
-            Some(copies) => copies.list(list, read_list),
-            None => read_list(),
-        };
-        let paths = read.with_context(|| format!("failed to read the list {}", list.display()))?;
-        for path in paths.lines().filter(|path| !path.trim().is_empty()) {
-            if is_remote(Path::new(path)) {
-                found.add_remote(path, false)?;
-            } else {
-                found.add(Path::new(path), Path::new(""))?;
-            }
-        }
+        found.add_list(list)?;
     }
     found.check_stems(options.make_ids)?;
     Ok(found.listing)
@@ -110,10 +99,10 @@ impl Found {
         if !path.is_dir() {
             return self.add_file(path, base, By::Name);
         }
-        let (n_before, left_out) = (self.listing.sources.len(), self.add_folder(path, path)?);
+        let (n_before, left_out) = (self.listing.sources.len(), self.add_folder(path, path, None)?);
         if self.listing.sources.len() == n_before && !left_out.is_empty() && left_out.is_side_files() {
             bail!(
-                "the folder {} has nothing to read: by its log, or by their names, its files are no data: {left_out}",
+                "the folder {} has nothing to read: by its log, names or kinds, its files are no data: {left_out}",
                 path.display()
             );
         }
@@ -132,6 +121,12 @@ impl Found {
         } else if is_stdin(path) {
             (Some(Box::new(io::stdin())), None)
         } else {
+            if by == By::Glob
+                && let Some(kind) = no_file(path)
+            {
+                self.listing.left_out.add_kind(kind);
+                return Ok(());
+            }
             let failed = || format!("failed to open {}", path.display());
             let file = File::open(path).with_context(failed)?;
             let metadata = file.metadata().with_context(failed)?;
@@ -259,48 +254,6 @@ impl Found {
         Ok(())
     }
 
-    /// Adds the files in `folder` and its subfolders, sorted by name; returns those left out.
-    /// Hidden entries are skipped.
-    fn add_folder(&mut self, folder: &Path, base: &Path) -> anyhow::Result<LeftOut> {
-        let mut left_out = LeftOut::default();
-        let mut log = table_folders::listed(folder)?;
-        let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
-        let entries = WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter();
-        for entry in entries.filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry.file_name())) {
-            let entry = entry.with_context(|| format!("failed to read the folder {}", folder.display()))?;
-            let path = entry.path();
-            if entry.file_type().is_dir() {
-                ensure!(
-                    entry.depth() == 0 || table_folders::listed(path)?.is_none(),
-                    "the folder {} holds a table with a log, {}; name that itself",
-                    folder.display(),
-                    path.display()
-                );
-                continue;
-            }
-            let below = path.strip_prefix(folder).unwrap_or(path).to_string_lossy();
-            if is_side_file(&below)
-                || log.as_mut().is_some_and(|log| !log.takes(path))
-                || is_state(path)
-                || (entry.depth() == 1 && is_card(path))
-            {
-                left_out.add_side_file();
-                continue;
-            }
-            let name = entry.file_name().to_string_lossy();
-            // Only a regular file is certain to end.
-            if entry.file_type().is_file() && said(self.format, &name).is_some() {
-                self.add_file(path, base, By::Folder)?;
-            } else {
-                left_out.add(&name);
-            }
-        }
-        if let Some(gone) = log.and_then(Log::rest) {
-            bail!("{} is in the log of its table, and is not there", gone.display());
-        }
-        Ok(left_out)
-    }
-
     /// Refuses two sources with the same stem if ids are made from it: for documents named after
     /// their files, and for all formats under `make_ids`.
     fn check_stems(&self, make_ids: bool) -> anyhow::Result<()> {
@@ -311,7 +264,7 @@ impl Found {
             ensure!(
                 stems.insert(origin.stem().to_owned()),
                 "two inputs are called {}, and the ids made for their records would be the same; name the folder that \
-                 holds both instead",
+                 holds both instead, or rename one",
                 origin.stem()
             );
         }

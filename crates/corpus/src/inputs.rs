@@ -265,6 +265,20 @@ mod tests {
         assert_eq!(n_bytes_read.load(Ordering::Relaxed), 2);
     }
 
+    #[test]
+    fn an_empty_file_has_no_record() {
+        let folder = tempfile::tempdir().unwrap();
+        let packed = zstd::encode_all(&b""[..], 1).unwrap();
+        let names = ["jsonl", "csv", "parquet", "arrow", "warc", "tar", "tar.gz", "zip"];
+        let empty = names.map(|ending| (format!("a.{ending}"), &b""[..]));
+        let packed = ["jsonl.zst", "arrow.zst", "tar.zst"].map(|ending| (format!("a.{ending}"), &packed[..]));
+        for (name, content) in empty.iter().chain(&packed) {
+            let path = folder.path().join(name);
+            fs::write(&path, content).unwrap();
+            assert_eq!(read_from(&[path.to_str().unwrap()], Position::default()), [], "{name}");
+        }
+    }
+
     fn columns() -> Columns {
         names(&["text"], false).columns()
     }

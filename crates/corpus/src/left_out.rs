@@ -31,7 +31,8 @@ impl LeftOut {
     /// Stands in the place of an ending for files that programs write beside their data.
     pub(super) const SIDE_FILES: &str = "side files";
     pub(super) const LINKS: &str = "links";
-    pub(super) const DEVICES: &str = "devices";
+    pub(super) const DEVICES: &str = "pipes and devices";
+    pub(super) const DANGLING: &str = "links to nothing";
 
     /// Counts a file of this name.
     pub fn add(&mut self, name: &str) {
@@ -48,11 +49,12 @@ impl LeftOut {
         self.add_kind(Self::SIDE_FILES);
     }
 
-    /// Returns true if there are none but files that programs write beside their data, and in
-    /// archives links and devices.
+    /// Returns true if there are none but files that programs write beside their data, and links
+    /// and devices.
     #[must_use]
     pub fn is_side_files(&self) -> bool {
-        self.0.keys().all(|ending| [Self::SIDE_FILES, Self::LINKS, Self::DEVICES].contains(&&**ending))
+        let kinds = [Self::SIDE_FILES, Self::LINKS, Self::DEVICES, Self::DANGLING];
+        self.0.keys().all(|ending| kinds.contains(&&**ending))
     }
 
     /// Returns true if every file found is read.

@@ -95,6 +95,10 @@ impl Reading {
     }
 
     fn parquet(&self, parts: Parts, n_bytes_read: &Arc<AtomicU64>) -> io::Result<Box<dyn RecordReader>> {
+        if parts.n_bytes()? == 0 {
+            // An empty file has no row, as one of Arrow.
+            return Ok(Box::new(Arrow::new(io::empty(), &self.columns, self.record_bytes_max)));
+        }
         let parquet = Parquet::open(parts, &self.columns, n_bytes_read, self.record_bytes_max);
         Ok(Box::new(parquet.map_err(io::Error::other)?.with_whole_rows(&self.whole_rows)))
     }

@@ -25,8 +25,8 @@ const FILES: [&str; 6] = [
     "dataset_dict.json",
 ];
 
-/// Beginnings of the marks that Databricks writes.
-const MARKS: [&str; 2] = ["_committed_", "_started_"];
+/// Beginnings of the marks that Databricks writes; a number follows.
+const MARKS: [&str; 3] = ["_committed_", "_committed_vacuum", "_started_"];
 
 /// Keys in the head of a README that describes a data set of the Hugging Face Hub.
 const CARD_KEYS: [&str; 6] =
@@ -47,8 +47,9 @@ pub(super) fn is_side_file(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let mut steps = path.split('/').rev();
     let name = steps.next().unwrap_or_default();
+    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
     FILES.contains(&name)
-        || MARKS.iter().any(|mark| name.starts_with(mark))
+        || MARKS.iter().any(|mark| name.strip_prefix(mark).is_some_and(is_number))
         || name.ends_with(".crc")
         || steps.any(|step| FOLDERS.contains(&step))
 }
@@ -98,15 +99,25 @@ mod tests {
             "day=1/_SUCCESS",
             "_temporary/0/task_1/part-0.parquet",
             "_committed_123",
+            "_committed_vacuum123",
+            "_started_123",
             "part-0.csv.crc",
             "_delta_log/0.json",
             "dataset_infos.json",
         ] {
             assert!(is_side_file(path), "{path}");
         }
-        for path in
-            ["part-0.parquet", "_posts/a.md", "_b.jsonl", "temporary/a.txt", "a/state.json", "success"]
-        {
+        for path in [
+            "part-0.parquet",
+            "_posts/a.md",
+            "_b.jsonl",
+            "temporary/a.txt",
+            "a/state.json",
+            "success",
+            "_started_work.txt",
+            "_committed_x.md",
+            "_started_",
+        ] {
             assert!(!is_side_file(path), "{path}");
         }
     }

@@ -2,10 +2,11 @@
 //! removed, or was never finished.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
+use memchr::memmem;
 use serde_json::Value;
 
 const DELTA_LOG: &str = "_delta_log";
@@ -21,6 +22,9 @@ const SPARK_VERSION: &str = "v1";
 
 /// Number of digits in the name of a file of the log.
 const VERSION_DIGITS: usize = 20;
+
+/// Ending of the name of a version of a Lance data set.
+const MANIFEST: &str = ".manifest";
 
 const AS_PARQUET: &str = "write what it has now as Parquet, and read that";
 
@@ -50,16 +54,19 @@ impl Log {
 /// # Errors
 /// If the folder is a table whose log cannot be read here.
 pub(super) fn listed(folder: &Path) -> anyhow::Result<Option<Log>> {
-    let name = folder.display();
+    let name = if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.display();
     let has = |path: &str| folder.join(path).exists();
     let is_iceberg = || {
-        let entries = fs::read_dir(folder.join("metadata")).into_iter().flatten().flatten();
-        entries.into_iter().any(|entry| is_iceberg_metadata(&entry.file_name().to_string_lossy()))
+        any_in(&folder.join("metadata"), |file| {
+            is_iceberg_metadata(&file.file_name().to_string_lossy())
+                && (has("data") || fs::read(file.path()).is_ok_and(|content| says_iceberg(&content)))
+        })
     };
+    let is_manifest = |file: &DirEntry| file.file_name().as_encoded_bytes().ends_with(MANIFEST.as_bytes());
     ensure!(!is_iceberg(), "{name} is an Iceberg table, whose log is not read; {AS_PARQUET}");
     ensure!(!has(".hoodie"), "{name} is a Hudi table, whose log is not read; {AS_PARQUET}");
     ensure!(
-        !(has("_versions") && has("data")),
+        !(has("data") && any_in(&folder.join("_versions"), is_manifest)),
         "{name} is a Lance data set, which is not read; {AS_PARQUET}"
     );
     if has(SPARK_LOG) {
@@ -85,15 +92,32 @@ pub(super) fn complaint(key: &str) -> Option<&'static str> {
         Some("what a stream of Spark wrote, whose log is read on this machine only")
     } else if in_folder("metadata") && is_iceberg_metadata(name) {
         Some("an Iceberg table, whose log is not read")
-    } else if in_folder("_versions") && name.ends_with(".manifest") {
+    } else if in_folder("_versions") && name.ends_with(MANIFEST) {
         Some("a Lance data set, which is not read")
     } else {
         None
     }
 }
 
+/// Returns true if the folder is there and has such an entry.
+fn any_in(folder: &Path, is_it: impl Fn(&DirEntry) -> bool) -> bool {
+    fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| is_it(&entry))
+}
+
+/// Returns true for the name of a version of a table: `v1.metadata.json`, or `00001-` and a UUID.
 fn is_iceberg_metadata(name: &str) -> bool {
-    name.ends_with(".metadata.json")
+    let Some(version) = name.strip_suffix(".metadata.json") else { return false };
+    let version = version.strip_suffix(".gz").unwrap_or(version);
+    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    version.strip_prefix('v').is_some_and(is_number)
+        || version
+            .split_once('-')
+            .is_some_and(|(number, uuid)| is_number(number) && uuid::Uuid::parse_str(uuid).is_ok())
+}
+
+/// Returns true for the metadata of a version, which may be packed.
+fn says_iceberg(content: &[u8]) -> bool {
+    content.starts_with(b"\x1f\x8b") || memmem::find(content, b"\"format-version\"").is_some()
 }
 
 /// Replays the log of a Delta table.
@@ -324,7 +348,29 @@ mod tests {
             let elsewhere = complaint(&format!("t/{file}"));
             assert!(file.starts_with('.') || elsewhere.is_some_and(|reason| reason.contains(part)));
         }
+        let iceberg = "metadata/00001-0a1b2c3d-4e5f-6789-abcd-ef0123456789.metadata.json";
+        assert!(complaint(iceberg).unwrap().contains("an Iceberg table"));
         assert!(complaint("t/_delta_log/00000000000000000000.json").unwrap().contains("a Delta table"));
         assert_eq!((complaint("t/metadata/a.json"), complaint("a.json")), (None, None));
+    }
+
+    /// A file `clip.metadata.json` once made its folder a table.
+    #[test]
+    fn names_alone_make_no_table() {
+        for (files, is_table) in [
+            (&[("metadata/clip.metadata.json", "{}"), ("data/a.txt", "a")][..], false),
+            (&[("metadata/v1.metadata.json", "{}"), ("a.jsonl", "{}")], false),
+            (&[("metadata/v1.metadata.json", "{\"format-version\":2}")], true),
+            (&[("_versions/1.txt", "one"), ("data/a.txt", "a")], false),
+            (&[("_versions/1.manifest", ""), ("data/a.lance", "")], true),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            for (name, content) in files {
+                let path = folder.path().join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, content).unwrap();
+            }
+            assert_eq!(listed(folder.path()).is_err(), is_table, "{files:?}");
+        }
     }
 }

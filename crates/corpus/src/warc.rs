@@ -231,6 +231,8 @@ impl<R: BufRead> Warc<R> {
             let available = match self.reader.peek(MAGIC.len()) {
                 Ok(available) => available,
                 Err(error) => {
+                    // The next member begins behind the failure.
+                    self.reader.forget();
                     self.failure = Some(error);
                     return true;
                 }

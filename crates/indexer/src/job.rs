@@ -149,7 +149,7 @@ impl Job {
         let progress = Progress::new(&inputs, work.quiet || results_in_terminal);
         if !inputs.left_out.is_empty() {
             let left_out = &inputs.left_out;
-            let why = reason(left_out, "which say how a folder was written");
+            let why = reason(left_out, "which say how a folder was written, or hold no records");
             progress.console().print(format_args!("left out: {left_out}, {why}"));
         }
         let rejects = Rejects::new(rejects.as_deref(), progress.console(), journal.as_ref())?;

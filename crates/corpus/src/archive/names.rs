@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::super::encoding::decode;
+use super::super::origin::readable;
 
 /// Number of names that are told apart, which bounds memory. Among members beyond it a name may
 /// repeat, as an id may in any file.
@@ -17,8 +17,7 @@ pub(super) struct Name {
 
 impl Name {
     pub(super) fn new(stored: &[u8]) -> Self {
-        // Some programs write names in the encoding of their system.
-        let decoded = decode(stored).unwrap_or_else(|_| String::from_utf8_lossy(stored));
+        let decoded = readable(stored);
         let mut shown: &str = &decoded;
         while let Some(rest) = shown.strip_prefix("./").or_else(|| shown.strip_prefix('/')) {
             shown = rest;

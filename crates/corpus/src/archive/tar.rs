@@ -36,6 +36,13 @@ struct Stream {
 }
 
 impl Tar {
+    /// Opens an archive from its unpacked bytes; `None` if there are none.
+    pub(super) fn open(mut content: Box<dyn Read + Send>) -> io::Result<Option<Self>> {
+        let mut first = Vec::new();
+        content.by_ref().take(1).read_to_end(&mut first)?;
+        Ok((!first.is_empty()).then(|| Self::new(Box::new(Cursor::new(first).chain(content)))))
+    }
+
     pub(super) fn new(content: Box<dyn Read + Send>) -> Self {
         let stream = Stream { inner: content, n_left: 0, n_padding: 0, failure: None };
         Self { stream: Arc::new(Mutex::new(stream)), has_end: false }
@@ -95,7 +102,12 @@ impl Header {
         let has_sparse_keys = |mut keys: PaxExtensions<'_>| {
             keys.any(|key| key.is_ok_and(|key| key.key_bytes().starts_with(SPARSE_KEYS)))
         };
-        let has_holes = kind == EntryType::GNUSparse || entry.pax_extensions()?.is_some_and(has_sparse_keys);
+        let has_holes = match kind {
+            EntryType::GNUSparse => true,
+            // Asking would read its content, which is skipped as that of any member.
+            EntryType::XGlobalHeader => false,
+            _ => entry.pax_extensions()?.is_some_and(has_sparse_keys),
+        };
         let n_stored = match kind {
             EntryType::GNUSparse => entry.header().entry_size()?,
             _ => entry.size(),
@@ -108,7 +120,7 @@ impl Stream {
     /// Reads the headers of a member, of which the first block was read; `None` for a file that can
     /// be read.
     fn member(&mut self, block: Vec<u8>) -> io::Result<(Name, Option<Holds>)> {
-        let mut headers = Cursor::new(block).chain(self.inner.by_ref()).take(HEADER_BYTES_MAX);
+        let mut headers = Cursor::new(with_length(block)).chain(self.inner.by_ref()).take(HEADER_BYTES_MAX);
         let header = Header::read(&mut headers);
         if header.is_err() && headers.limit() == 0 {
             return Err(broken("the header of a member is longer than 1 MiB"));
@@ -129,8 +141,9 @@ impl Stream {
             EntryType::Link | EntryType::Symlink => Some(Holds::Nothing(LeftOut::LINKS)),
             EntryType::Char | EntryType::Block | EntryType::Fifo => Some(Holds::Nothing(LeftOut::DEVICES)),
             EntryType::XGlobalHeader => Some(Holds::Folder),
-            // The name of the whole archive, and old names of the next members.
-            kind if b"VNM".contains(&kind.as_byte()) => Some(Holds::Folder),
+            // The name of the whole archive, old names of the next members, a folder with a list
+            // of its files (D), and rights (A) and times (I) of a member.
+            kind if b"VNMDAI".contains(&kind.as_byte()) => Some(Holds::Folder),
             kind => Some(Holds::Unread(format!(
                 "a member of the unknown kind {:?} is not read; unpack the archive, and name its folder",
                 char::from(kind.as_byte())
@@ -164,6 +177,23 @@ impl Stream {
         let n_skipped = io::copy(&mut self.inner.by_ref().take(n), &mut io::sink())?;
         if n_skipped < n { Err(broken("the archive breaks off")) } else { Ok(()) }
     }
+}
+
+/// Returns the first block of a header, with a length: GNU tar leaves that of an archive's name
+/// blank.
+fn with_length(block: Vec<u8>) -> Vec<u8> {
+    let mut header = tar::Header::from_byte_slice(&block).clone();
+    if header.entry_type().as_byte() != b'V' || header.entry_size().is_ok() {
+        return block;
+    }
+    let stored = header.cksum().ok();
+    header.set_cksum();
+    if header.cksum().ok() != stored {
+        return block;
+    }
+    header.set_size(0);
+    header.set_cksum();
+    header.as_bytes().to_vec()
 }
 
 /// Bytes of the current member.

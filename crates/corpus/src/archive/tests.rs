@@ -174,7 +174,7 @@ fn links_devices_and_files_with_holes_are_told() {
     }
     let long = format!("{}/e.txt", "n".repeat(300));
     builder.append_data(&mut block("", ::tar::EntryType::Regular, 4), &long, &b"text"[..]).unwrap();
-    let first = ["left out links", "left out links", "left out devices"];
+    let first = ["left out links", "left out links", "left out pipes and devices"];
     let last = format!("x.tar/{long} text");
     let more = ["x.tar/s.txt:1 a file with holes…", "x.tar/z.txt:1 a member of the unknown kind…", &last];
     check("x.tar", &builder.into_inner().unwrap(), &[&first[..], &more].concat());
@@ -256,4 +256,49 @@ fn names_tell_archives() {
     ] {
         assert_eq!(Archive::of(name), expected, "{name}");
     }
+}
+
+/// Archives of `git archive` and of GNU tar with a name were once refused as a whole.
+#[test]
+fn members_that_are_no_files_are_passed_over() {
+    let mut builder = ::tar::Builder::new(Vec::new());
+    let comment = b"52 comment=97a9251f97a9251f97a9251f97a9251f97a9251f\n";
+    let global = block("pax_global_header", ::tar::EntryType::XGlobalHeader, comment.len());
+    builder.append(&global, &comment[..]).unwrap();
+    let mut volume = block("backup", ::tar::EntryType::new(b'V'), 0);
+    volume.as_mut_bytes()[124..136].fill(0);
+    volume.set_cksum();
+    builder.append(&volume, &b""[..]).unwrap();
+    builder.append(&block("d/", ::tar::EntryType::new(b'D'), 8), &b"Ya.txt\0\0"[..]).unwrap();
+    builder.append(&block("d/a.txt", ::tar::EntryType::Regular, 4), &b"text"[..]).unwrap();
+    let whole = builder.into_inner().unwrap();
+    check("x.tar", &whole, &["x.tar/d/a.txt text"]);
+    let mut damaged = whole;
+    damaged[1024] ^= 1;
+    check("x.tar", &damaged, &["x.tar:1 reading stopped here: the archive cannot be read from here on…"]);
+}
+
+/// The record is in each archive that `zip` makes of standard input.
+#[test]
+fn a_short_zip_may_have_the_record_of_a_long_one() {
+    let short = zip(&[("a.txt", b"text text text"), ("b.txt", b"stored")]);
+    let (members, end) = short.split_at(short.len() - 22);
+    let four = |at: usize| [&end[at..at + 4], &[0; 4]].concat();
+    let record = [
+        &b"PK\x06\x06,\0\0\0\0\0\0\0\x1e\x03-\0\0\0\0\0\0\0\0\0"[..],
+        &[2, 0, 0, 0, 0, 0, 0, 0].repeat(2)[..],
+    ];
+    let record = [&record.concat()[..], &four(12), &four(16)].concat();
+    assert_eq!(record.len(), 56);
+    let place: Vec<u8> = (0..8).map(|i| (members.len() >> (8 * i)) as u8).collect();
+    let locator = [&b"PK\x06\x07\0\0\0\0"[..], &place, &[1, 0, 0, 0]].concat();
+    let whole = [members, &record, &locator, end].concat();
+    let expected = ["x.zip/a.txt text text text", "x.zip/b.txt stored"];
+    check("x.zip", &whole, &expected);
+    check("x.zip", &[b"#!/bin/sh\n", &whole[..]].concat(), &expected);
+    // It marks its standard input as a pipe.
+    let mut piped = whole;
+    let entry = piped.windows(4).rposition(|four| four == b"PK\x01\x02").unwrap();
+    piped[entry + 40..entry + 42].copy_from_slice(&[0x80, 0x11]);
+    check("x.zip", &piped, &expected);
 }

@@ -27,6 +27,7 @@ const MODE_KIND: u64 = 0o170_000;
 const MODE_FOLDER: u64 = 0o040_000;
 const MODE_FILE: u64 = 0o100_000;
 const MODE_LINK: u64 = 0o120_000;
+const MODE_PIPE: u64 = 0o010_000;
 
 pub(super) struct Zip {
     parts: Parts,
@@ -40,12 +41,16 @@ pub(super) struct Zip {
 }
 
 impl Zip {
-    pub(super) fn open(location: &Location, reading: &Reading) -> io::Result<Self> {
+    /// Opens an archive; `None` for an empty file.
+    pub(super) fn open(location: &Location, reading: &Reading) -> io::Result<Option<Self>> {
         let parts = location.open_parts()?;
         let n_bytes = parts.n_bytes()?;
+        if n_bytes == 0 {
+            return Ok(None);
+        }
         let directory = Directory::find(&parts, n_bytes)?;
         let (n_bytes_read, window_log_max) = (Arc::clone(&reading.n_bytes_read), reading.window_log_max);
-        Ok(Self { parts, n_bytes, directory, n_stored: 0, n_bytes_read, window_log_max })
+        Ok(Some(Self { parts, n_bytes, directory, n_stored: 0, n_bytes_read, window_log_max }))
     }
 
     /// Returns the bytes of a member, unpacked; the error is the reason shown to the user.
@@ -85,7 +90,9 @@ impl Walk for Zip {
             _ if name.shown.ends_with(['/', '\\']) => Holds::Folder,
             MODE_FOLDER => Holds::Folder,
             MODE_LINK => Holds::Nothing(LeftOut::LINKS),
-            0 | MODE_FILE => match self.content(&entry) {
+            MODE_PIPE if entry.n_bytes == 0 => Holds::Nothing(LeftOut::DEVICES),
+            // `zip` marks the content of its standard input so.
+            0 | MODE_FILE | MODE_PIPE => match self.content(&entry) {
                 Ok(content) => Holds::File(content),
                 Err(error) => Holds::Unread(error.to_string()),
             },

@@ -71,12 +71,17 @@ impl<R: BufRead> Messages<R> {
         self.n_streams
     }
 
-    /// Returns the next message; `None` after the mark of the end. Another stream may follow that
-    /// of a stream.
+    /// Returns true if nothing was read so far.
+    pub(super) fn is_at_start(&self) -> bool {
+        self.place == Place::Start
+    }
+
+    /// Returns the next message; `None` after the mark of the end, and for an empty file. Another
+    /// stream may follow that of a stream.
     pub(super) fn next(&mut self) -> io::Result<Option<Message>> {
         loop {
             let place = self.place;
-            if place == Place::Behind && self.is_at_end()? {
+            if (place == Place::Start && self.is_empty()?) || (place == Place::Behind && self.is_at_end()?) {
                 return Ok(None);
             }
             let message = self.message();
@@ -96,6 +101,16 @@ impl<R: BufRead> Messages<R> {
             self.n_streams += u64::from(message.is_first);
             self.place = Place::InStream;
             return Ok(Some(message));
+        }
+    }
+
+    /// Returns true if nothing follows.
+    fn is_empty(&mut self) -> io::Result<bool> {
+        loop {
+            match self.reader.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                available => return Ok(available?.is_empty()),
+            }
         }
     }
 

@@ -1,15 +1,19 @@
 //! Files that a glob matches.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
-use glob::glob_with;
+use glob::{GlobError, Pattern, glob_with};
+use walkdir::WalkDir;
 
+use super::super::internal_error::caught;
 use super::super::left_out::LeftOut;
 use super::super::side_files::is_side_file;
+use super::super::table_folders::{self, Log};
 use super::super::wildcards::{GLOB, GLOB_CHARACTERS};
-use super::{By, Found, WHAT_TO_DO};
+use super::folders::{is_hidden, no_file};
+use super::{By, Found, Source, WHAT_TO_DO};
 
 impl Found {
     /// Adds the files that a glob matches, sorted by name. A matching folder stands for the files
@@ -24,26 +28,35 @@ impl Found {
             .collect();
         let n_before = self.listing.sources.len();
         let n_left_out_before = self.listing.left_out.n();
-        let matches: Result<Vec<PathBuf>, _> = glob_with(pattern, GLOB).with_context(failed)?.collect();
-        let matches = matches.with_context(failed)?;
-        let is_side_file =
-            |path: &Path| is_side_file(&path.strip_prefix(&base).unwrap_or(path).to_string_lossy());
-        let folders = matches.iter().filter(|path| path.is_dir() && !is_side_file(path));
+        let matches = matches(pattern, &base).with_context(failed)?;
+        let folders = matches.iter().filter(|path| path.is_dir());
         let folders: HashSet<&Path> = folders.map(PathBuf::as_path).collect();
+        let is_side_file = |path: &Path| {
+            let below = path.strip_prefix(&base).unwrap_or(path).to_string_lossy();
+            // The slash tells a folder from a file.
+            if folders.contains(path) { is_side_file(&format!("{below}/")) } else { is_side_file(&below) }
+        };
         // With `**` a glob may match a folder and what is in it, which is read once.
         let is_in_folder = |path: &&PathBuf| {
             !folders.is_empty() && path.ancestors().skip(1).any(|folder| folders.contains(folder))
         };
+        let mut tables = Tables { base: &base, logs: HashMap::new() };
         for path in matches.iter().filter(|path| !is_in_folder(path)) {
             if is_side_file(path) {
                 self.listing.left_out.add_side_file();
-            } else if folders.contains(path.as_path()) {
-                let left_out = self.add_folder(path, &base)?;
+                continue;
+            }
+            let table = tables.around(path)?;
+            if folders.contains(path.as_path()) {
+                let left_out = self.add_folder(path, &base, table)?;
                 self.listing.left_out.merge(&left_out);
+            } else if table.is_some_and(|log| !log.takes(path)) {
+                self.listing.left_out.add_side_file();
             } else {
                 self.add_file(path, &base, By::Glob)?;
             }
         }
+        self.drop_reached_again(n_before, &base);
         if self.listing.sources.len() == n_before {
             let left_out = &self.listing.left_out;
             ensure!(
@@ -53,6 +66,108 @@ impl Found {
             bail!(nothing_in_matches(pattern, left_out));
         }
         Ok(())
+    }
+
+    /// Drops files from the `n_before`th on that a way through links to folders reaches again. The
+    /// way without such links stays, else the first.
+    fn drop_reached_again(&mut self, n_before: usize, base: &Path) {
+        let real_base = real(base);
+        let mut folders: HashMap<PathBuf, (PathBuf, bool)> = HashMap::new();
+        for folder in self.listing.sources[n_before..].iter().filter_map(|source| source.path().parent()) {
+            if !folders.contains_key(folder) {
+                let real = real(folder);
+                let has_links = real != real_base.join(folder.strip_prefix(base).unwrap_or(folder));
+                folders.insert(folder.to_owned(), (real, has_links));
+            }
+        }
+        if !folders.values().any(|(_, has_links)| *has_links) {
+            return;
+        }
+        let place = |source: &Source| {
+            let (folder, has_links) = folders.get(source.path().parent()?)?;
+            Some((folder.join(source.path().file_name()?), *has_links))
+        };
+        let sources = self.listing.sources.split_off(n_before);
+        let direct = sources.iter().filter_map(place).filter(|(_, has_links)| !has_links);
+        let mut reached: HashSet<PathBuf> = direct.map(|(file, _)| file).collect();
+        for source in sources {
+            if let Some((file, true)) = place(&source)
+                && !reached.insert(file)
+            {
+                let n_bytes = source.location().n_bytes();
+                self.listing.n_bytes = self.listing.n_bytes.map(|sum| sum.saturating_sub(n_bytes));
+            } else {
+                self.listing.sources.push(source);
+            }
+        }
+    }
+}
+
+/// Returns all that a glob matches, sorted by name; `base` is the path before the first wildcard.
+fn matches(pattern: &str, base: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let below: PathBuf = Path::new(pattern)
+        .components()
+        .skip_while(|step| !step.as_os_str().to_string_lossy().contains(GLOB_CHARACTERS))
+        .collect();
+    if !below.iter().any(|step| step == "**") || below.iter().any(|step| step == "..") {
+        let matches = glob_with(pattern, GLOB)?;
+        return match caught(|| matches.collect::<Result<_, GlobError>>()) {
+            Ok(matches) => Ok(matches?),
+            Err(_) => bail!("a name there is not UTF-8; name the folder instead, or rename the file"),
+        };
+    }
+    // The library would follow links around their own folders, again and again.
+    let has_hidden = below.iter().any(|step| step.as_encoded_bytes().starts_with(b"."));
+    let must_be_folder = below.ends_with("**") || pattern.ends_with('/');
+    let pattern = Pattern::new(&below.to_string_lossy())?;
+    let root = if base.as_os_str().is_empty() { Path::new(".") } else { base };
+    let walk = WalkDir::new(root).min_depth(1).follow_links(true).sort_by_file_name().into_iter();
+    let mut matches = Vec::new();
+    for entry in walk.filter_entry(|entry| has_hidden || entry.depth() == 0 || !is_hidden(entry.file_name()))
+    {
+        let (path, is_folder) = match entry {
+            Ok(entry) => (entry.path().to_owned(), entry.file_type().is_dir()),
+            Err(error) if error.loop_ancestor().is_some() || (error.depth() == 0 && !root.exists()) => {
+                continue;
+            }
+            Err(error) => match error.path().filter(|path| no_file(path).is_some()) {
+                Some(path) => (path.to_owned(), false),
+                None => return Err(error.into()),
+            },
+        };
+        let below = path.strip_prefix(root).unwrap_or(&path);
+        if (is_folder || !must_be_folder) && pattern.matches_with(&below.to_string_lossy(), GLOB) {
+            matches.push(base.join(below));
+        }
+    }
+    Ok(matches)
+}
+
+/// Returns the path of a folder without links; an empty one is the current folder.
+fn real(folder: &Path) -> PathBuf {
+    Path::new(".").join(folder).canonicalize().unwrap_or_else(|_| folder.to_owned())
+}
+
+/// Logs of the tables in which matches of a glob lie.
+struct Tables<'b> {
+    /// The path before the first wildcard.
+    base: &'b Path,
+    /// By folder; `None` for one that is no table.
+    logs: HashMap<PathBuf, Option<Log>>,
+}
+
+impl Tables<'_> {
+    /// Returns the log of the innermost table around a match.
+    fn around(&mut self, path: &Path) -> anyhow::Result<Option<&mut Log>> {
+        let base = self.base;
+        let folders = || path.ancestors().skip(1).take_while(|folder| folder.starts_with(base));
+        for folder in folders() {
+            if !self.logs.contains_key(folder) {
+                self.logs.insert(folder.to_owned(), table_folders::listed(folder)?);
+            }
+        }
+        let table = folders().find(|folder| self.logs.get(*folder).is_some_and(Option::is_some));
+        Ok(table.and_then(|folder| self.logs.get_mut(folder)?.as_mut()))
     }
 }
 

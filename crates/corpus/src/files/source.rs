@@ -9,7 +9,7 @@ use super::super::copies::Copy;
 use super::super::format::Format;
 use super::super::holds::Holds;
 use super::super::location::Location;
-use super::super::origin::Origin;
+use super::super::origin::{Origin, readable};
 use super::is_stdin;
 
 /// One file to be read, or standard input.
@@ -82,9 +82,9 @@ impl Source {
             return Origin { name: "stdin".to_owned(), stem_start: 0 };
         }
         let (folder, stem) = self.path().as_os_str().as_encoded_bytes().split_at(self.stem_start);
-        let mut name = String::from_utf8_lossy(folder).into_owned();
+        let mut name = readable(folder).into_owned();
         let stem_start = name.len();
-        name.push_str(&String::from_utf8_lossy(stem));
+        name.push_str(&readable(stem));
         Origin { name, stem_start }
     }
 

@@ -137,6 +137,31 @@ fn a_member_that_is_damaged_costs_itself() {
     assert!(read[1].contains("a damaged record"), "{read:?}");
 }
 
+/// The members behind one that was cut off were once lost without a word.
+#[test]
+fn a_member_that_is_cut_off_costs_itself_and_padding_nothing() {
+    let mut members: Vec<Vec<u8>> = sample().iter().map(|record| gzip(record)).collect();
+    let zeros = members.iter().flat_map(|member| [&member[..], &[0; 4]].concat()).collect();
+    assert_eq!(read(zeros, 999), WHOLE);
+    let cut_off = |cut: usize| {
+        let mut members = members.clone();
+        members[4].truncate(cut);
+        read(members.concat(), 999)
+    };
+    for cut in [11, 60, 80] {
+        let read = cut_off(cut);
+        assert_eq!([&read[0], &read[2]], [WHOLE[0], WHOLE[2]], "{read:?}");
+        assert!(read[1].contains("5 a damaged record") && read.len() == 3, "{read:?}");
+    }
+    // All of its record is there.
+    let read_whole = cut_off(members[4].len() - 9);
+    assert_eq!([&read_whole[..2], &read_whole[3..]].concat(), [WHOLE[0], WHOLE[1], "7 urn:n:5 page 5"]);
+    members.push(b"no gzip".to_vec());
+    let read = read(members.concat(), 999);
+    assert_eq!(read[..3], WHOLE);
+    assert!(read[3].contains("not gzip follow") && read.len() == 4, "{read:?}");
+}
+
 #[test]
 fn a_file_cut_or_changed_anywhere_is_read_to_its_end() {
     let plain = sample().concat();

@@ -40,6 +40,11 @@ impl<R> Unread<R> {
         Ok(&next[..next.len().min(n)])
     }
 
+    /// Forgets the bytes that were taken back or looked at, and not read.
+    pub(super) fn forget(&mut self) {
+        (self.back, self.n_consumed) = (Vec::new(), 0);
+    }
+
     /// Takes back bytes, to be read next. Returns false if that was done too often.
     pub(super) fn take_back(&mut self, bytes: &[u8]) -> bool {
         self.n_times += 1;

@@ -75,17 +75,19 @@ impl Directory {
         let mut end_at = n_bytes - n_tail + at as u64;
         let locator = at.checked_sub(LOCATOR_BYTES).map(|at| &tail[at..]);
         let is_long = n_entries == 0xffff || n_directory == IS_LONG || start == IS_LONG;
-        if let Some(locator) = locator.filter(|locator| is_long && locator.starts_with(LOCATOR_MAGIC)) {
+        // Some programs write the record for long archives into all.
+        if let Some(locator) = locator.filter(|locator| locator.starts_with(LOCATOR_MAGIC)) {
             let near = end_at.checked_sub((LOCATOR_BYTES + LONG_END_BYTES) as u64);
             let places = [Some(number(locator, 8, 8)), near];
             let mut found =
                 places.into_iter().flatten().filter_map(|place| Some((place, long_end(parts, place)?)));
-            let (place, record) = found
-                .next()
-                .ok_or_else(|| damaged(&format!("the directory of the archive is damaged; {REPAIR}")))?;
-            (n_entries, n_directory, start) =
-                (number(&record, 32, 8), number(&record, 40, 8), number(&record, 48, 8));
-            end_at = place;
+            if let Some((place, record)) = found.next() {
+                (n_entries, n_directory, start) =
+                    (number(&record, 32, 8), number(&record, 40, 8), number(&record, 48, 8));
+                end_at = place;
+            } else if is_long {
+                return Err(damaged(&format!("the directory of the archive is damaged; {REPAIR}")));
+            }
         }
         let directory_at = end_at.checked_sub(n_directory);
         let n_before = directory_at.and_then(|at| at.checked_sub(start));
