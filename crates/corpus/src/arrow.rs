@@ -16,7 +16,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
 use arrow_ipc::{DictionaryBatch, Endianness, MessageHeader};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, Fields, Schema, SchemaRef};
 
 use super::columns::Columns;
 use super::field_path::FieldPath;
@@ -25,7 +25,7 @@ use super::parquet::push_row;
 use super::reader::RecordReader;
 use super::records::{Form, RecordError, Records};
 use super::there::listed;
-use column::Column;
+use column::{Column, bytes_for_text};
 use messages::{Message, Messages, check_lengths};
 
 pub(super) struct Arrow<R> {
@@ -42,6 +42,7 @@ pub(super) struct Arrow<R> {
 
 /// The schema in the first message of a stream, and all that is needed to read the rest.
 struct Table {
+    /// With bytes in the place of texts.
     schema: SchemaRef,
     columns: Vec<Column>,
     /// Places of the columns to be read, ascending.
@@ -152,7 +153,9 @@ impl Table {
         projection.sort_unstable();
         projection.dedup();
         let names = listed(schema.fields().iter().map(|field| &**field.name())).into();
-        Ok(Self { schema: Arc::new(schema), columns, projection, names, dictionaries: HashMap::new() })
+        let fields: Fields = schema.fields().iter().map(bytes_for_text).collect();
+        let schema = Arc::new(Schema::new(fields));
+        Ok(Self { schema, columns, projection, names, dictionaries: HashMap::new() })
     }
 
     fn read_dictionary(

@@ -47,6 +47,14 @@ impl FieldPath {
         Self { given: name.to_owned(), steps: vec![Step::Name(name.to_owned())], nested: None }
     }
 
+    /// Returns the names with which the ways to the field begin.
+    pub(super) fn outermost(&self) -> impl Iterator<Item = &str> {
+        self.ways().filter_map(|way| match way.first()? {
+            Step::Name(name) => Some(name.as_str()),
+            Step::Each => None,
+        })
+    }
+
     /// Returns the ways to the field, in the order in which they are tried.
     pub(super) fn ways(&self) -> impl Iterator<Item = &[Step]> {
         std::iter::once(&self.steps[..]).chain(self.nested.as_deref())
@@ -137,6 +145,7 @@ mod tests {
             ("a[0][12].b", &["a", "0", "12", "b"]),
         ] {
             assert_eq!(ways(given), [vec![given], steps.to_vec()]);
+            assert!(given.parse::<FieldPath>().unwrap().outermost().eq([given, steps[0]]));
         }
         for name in ["", ".", "a.", ".a", "a..b", "a[x]", "a[0", "a[0]b", "[0]", "title (long)"] {
             assert_eq!(ways(name), [[name]]);

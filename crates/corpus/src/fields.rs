@@ -122,6 +122,11 @@ impl Fields {
         (0..self.texts.len()).filter(unseen).map(|i| &self.texts[i])
     }
 
+    /// Returns the names of the fields of a record in which its id and its text lie.
+    pub fn own_names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.id).chain(&self.texts).flat_map(FieldPath::outermost)
+    }
+
     /// Returns the flags with which the first record without an id or a text might have been read,
     /// as in `--text-field body`.
     pub fn suggested(&self) -> Option<&str> {
@@ -263,17 +268,19 @@ impl Fields {
     }
 
     fn record<'a>(&self, values: Values<'a>, place: Place<'_>) -> Result<Record<'a>, String> {
+        // Before a value that will not do: those behind it are seen all the same.
+        for (value, seen) in values.iter().skip(1).zip(&self.seen) {
+            if value.is_some() && !seen.load(Ordering::Relaxed) {
+                seen.store(true, Ordering::Relaxed);
+            }
+        }
         let mut values = values.into_iter();
         let mut next = || values.next().flatten();
         let (id, has_unique_id) = self.id(next(), &self.id, place)?;
         let mut text: Option<Cow<'a, str>> = None;
         let (mut has_any, mut absent) = (self.texts.is_empty(), None);
-        for (path, seen) in self.texts.iter().zip(&self.seen) {
-            let value = next();
-            if value.is_some() && !seen.load(Ordering::Relaxed) {
-                seen.store(true, Ordering::Relaxed);
-            }
-            let part = match value {
+        for path in &self.texts {
+            let part = match next() {
                 Some(Value::Text(part)) => {
                     has_any = true;
                     part
@@ -325,10 +332,8 @@ impl Fields {
         let is_empty = matches!(&value, None | Some(Value::Null)) || value == Some(Value::Text("".into()));
         let (id, is_made) = match (value, &self.made_ids) {
             (_, MadeIds::Unique(round)) if is_empty => (round.id(place.position)?, true),
+            (_, MadeIds::ByPlace) if is_empty => (format!("{}:{}", place.origin.stem(), place.number), false),
             (Some(Value::Text(id) | Value::Integer(id)), _) => (id.into_owned(), false),
-            (None | Some(Value::Null), MadeIds::ByPlace) => {
-                (format!("{}:{}", place.origin.stem(), place.number), false)
-            }
             (value, _) => {
                 let help = match self.made_ids {
                     MadeIds::Unique(_) => "--id-field names the one that holds the id",

@@ -25,7 +25,7 @@ use super::options::InputOptions;
 use super::remote::{self, Remote, is_remote};
 use super::side_files::is_side_file;
 use super::table_folders;
-use super::wildcards::GLOB_CHARACTERS;
+use super::wildcards::{GLOB_CHARACTERS, on_braces};
 
 use self::folders::no_file;
 pub(super) use self::source::Source;
@@ -127,7 +127,7 @@ impl Found {
                 self.listing.left_out.add_kind(kind);
                 return Ok(());
             }
-            let failed = || format!("failed to open {}", path.display());
+            let failed = || format!("failed to open {}{}", path.display(), on_braces(&name));
             let file = File::open(path).with_context(failed)?;
             let metadata = file.metadata().with_context(failed)?;
             if metadata.is_file() {

@@ -8,6 +8,7 @@ use super::content::unpacked;
 use super::csv::TableOptions;
 use super::csv::{self, Csv};
 use super::files::Source;
+use super::remembering::Remembering;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -34,7 +35,7 @@ impl Header {
             None => (source.location().open()?, false),
         };
         let inner = BufReader::new(unpacked(Counted::new(raw, &Arc::default()), format, window_log_max)?);
-        let mut remembering = Remembering { inner, bytes: Vec::new() };
+        let mut remembering = Remembering::new(inner);
         let csv::Opened { content, dialect, .. } = csv::open(&mut remembering, format, tables);
         let names = Csv::new(content, dialect, Default::default(), record_bytes_max).names()?;
         let Remembering { inner, bytes } = remembering;
@@ -43,19 +44,5 @@ impl Header {
             source.opened = Some(Box::new(Cursor::new(bytes).chain(inner)));
         }
         Ok(names.map(|names| Self { names, has_mark }))
-    }
-}
-
-/// Reader that remembers all bytes read through it.
-struct Remembering<R> {
-    inner: R,
-    bytes: Vec<u8>,
-}
-
-impl<R: Read> Read for Remembering<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let n = self.inner.read(buffer)?;
-        self.bytes.extend_from_slice(&buffer[..n]);
-        Ok(n)
     }
 }

@@ -78,6 +78,7 @@ mod rank;
 mod reader;
 mod reading;
 mod records;
+mod remembering;
 mod remote;
 mod side_files;
 mod table_folders;

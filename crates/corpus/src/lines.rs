@@ -69,7 +69,8 @@ impl<R: Read> RecordReader for Lines<R> {
                     records.push_error(self.number, RecordError::Broken(error.to_string()));
                 }
                 Ok(Appended::Line | Appended::End) => {
-                    if self.number == 1 && records.pending().starts_with(BYTE_ORDER_MARK) {
+                    // Files joined into one may each begin with a mark.
+                    if records.pending().starts_with(BYTE_ORDER_MARK) {
                         records.strip_pending(BYTE_ORDER_MARK.len());
                     }
                     if records.pending().iter().all(u8::is_ascii_whitespace) {
@@ -152,6 +153,8 @@ mod tests {
         check(b"\n \n\r\n", 9, &[]);
         check(b"a\nbb", 9, &[(1, Ok("a")), (2, Ok("bb"))]);
         check(b"\xef\xbb\xbfa\r\n\n\nb\n", 9, &[(1, Ok("a\r")), (4, Ok("b"))]);
+        let joined = b"\xef\xbb\xbfa\n\xef\xbb\xbfb\xef\xbb\xbf\n\xef\xbb\xbf\n\xef\xbb";
+        check(joined, 9, &[(1, Ok("a")), (2, Ok("b\u{feff}")), (4, Ok("\u{fffd}"))]);
     }
 
     #[test]

@@ -236,7 +236,8 @@ impl Job {
 
     /// The file for kept documents, in the format of its name.
     pub(crate) fn kept_output(&mut self, path: &Path, bytes_max: Option<u64>) -> anyhow::Result<KeptOutput> {
-        KeptOutput::new(path, bytes_max, &mut self.inputs, self.journal.as_ref())
+        let own = self.fields.own_names().map(str::to_owned).collect();
+        KeptOutput::new(path, bytes_max, &mut self.inputs, own, self.journal.as_ref())
     }
 
     /// Files found while looking for inputs, and not read.

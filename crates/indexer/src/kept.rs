@@ -14,6 +14,7 @@ use corpus::{Delimited, Format, Inputs, WholeRows};
 use self::lines::LinesOutput;
 use self::parquet::ParquetOutput;
 use self::rows::RowsOutput;
+use self::schema::Columns;
 use crate::journal::Journal;
 use crate::output::{Files, Lengths, Numbered, OUTPUT, Output, Parts, Role, Written};
 use crate::pipeline::Item;
@@ -31,11 +32,13 @@ pub(crate) enum KeptOutput {
 
 impl KeptOutput {
     /// Refuses inputs that cannot be written in the format, and configures `inputs` for the output:
-    /// one file, or parts of at most `bytes_max`.
+    /// one file, or parts of at most `bytes_max`. The fields named `own` have columns of their own,
+    /// however many others there are.
     pub(crate) fn new(
         path: &Path,
         bytes_max: Option<u64>,
         inputs: &mut Inputs,
+        own: Vec<String>,
         journal: Option<&Journal>,
     ) -> anyhow::Result<Self> {
         let format = format_of(path)?;
@@ -61,7 +64,10 @@ impl KeptOutput {
             let files = || files_at_the_end(path, bytes_max, journal);
             return Ok(match is_parquet {
                 true => Self::Parquet(Box::new(ParquetOutput::new(inputs.locations(), files, journal)?)),
-                false => Self::Rows(Box::new(RowsOutput::new(path, files()?, journal)?)),
+                false => {
+                    let columns = (Columns::with_room_for(own), only_header(inputs)?);
+                    Self::Rows(Box::new(RowsOutput::new(path, files()?, columns, journal)?))
+                }
             });
         }
         let (rows, header) = match format.delimiter() {
@@ -150,6 +156,16 @@ fn format_of(path: &Path) -> anyhow::Result<Format> {
     })
 }
 
+/// The names in the header of an only input, if that is CSV: it may have no row.
+fn only_header(inputs: &mut Inputs) -> anyhow::Result<Vec<String>> {
+    let is_table = |found: Option<Format>| found.is_some_and(|found| found.delimiter().is_some());
+    if inputs.formats().count() > 1 || !inputs.formats().all(|(_, found)| is_table(found)) {
+        return Ok(Vec::new());
+    }
+    let names = inputs.headers()?.into_iter().flat_map(|(_, header)| header.names);
+    Ok(names.map(|name| String::from_utf8_lossy(&name).into_owned()).collect())
+}
+
 /// The columns common to all CSV files, and true if the first file begins with a byte order mark.
 fn common_columns(inputs: &mut Inputs, delimiter: u8) -> anyhow::Result<(Delimited, bool)> {
     let headers = inputs.headers()?;
@@ -173,4 +189,29 @@ fn common_columns(inputs: &mut Inputs, delimiter: u8) -> anyhow::Result<(Delimit
         );
     }
     Ok((columns, header.has_mark))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+
+    use ::parquet::file::reader::{FileReader, SerializedFileReader};
+    use corpus::InputOptions;
+
+    use super::*;
+
+    /// Columns other than id and text were once lost.
+    #[test]
+    fn a_table_without_rows_keeps_its_columns() {
+        let folder = tempfile::tempdir().unwrap();
+        let (input, output) = (folder.path().join("a.csv"), folder.path().join("kept.parquet"));
+        for (header, expected) in [("text,id,x,x\n", &["text", "id", "x"][..]), ("", &["id", "text"])] {
+            fs::write(&input, header).unwrap();
+            let mut inputs = Inputs::open(&InputOptions::of([&input])).unwrap();
+            KeptOutput::new(&output, None, &mut inputs, Vec::new(), None).unwrap().finish().unwrap();
+            let kept = SerializedFileReader::new(File::open(&output).unwrap()).unwrap();
+            let columns = kept.metadata().file_metadata().schema_descr().columns();
+            assert!(columns.iter().map(|column| column.name()).eq(expected.iter().copied()));
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! A requested column of a table of Arrow: its place and its values.
 
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float16Type,
@@ -8,7 +10,7 @@ use arrow_array::types::{
     UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, RecordBatch};
-use arrow_schema::{DataType, Field, Fields, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, Fields, TimeUnit};
 use uuid::Uuid;
 
 use super::super::field_path::{FieldPath, Step};
@@ -19,6 +21,14 @@ use super::super::records::Cell;
 const EXTENSION: &str = "ARROW:extension:name";
 const UUID: &str = "arrow.uuid";
 const UUID_BYTES: i32 = 16;
+
+/// Meaning of the bytes in a column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Meaning {
+    Text,
+    Uuid,
+    Untold,
+}
 
 /// A requested column in this table.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +42,7 @@ pub(super) enum Column {
         place: usize,
         /// Steps below the column.
         steps: Vec<Step>,
-        is_uuid: bool,
+        meaning: Meaning,
     },
 }
 
@@ -45,7 +55,7 @@ impl Column {
     fn at(steps: &[Step], fields: &Fields) -> Self {
         let Some((Step::Name(name), rest)) = steps.split_first() else { return Self::Missing };
         match only(fields, name).and_then(|(place, field)| Ok((place, leaf(field, rest)?))) {
-            Ok((place, is_uuid)) => Self::At { place, steps: rest.to_vec(), is_uuid },
+            Ok((place, meaning)) => Self::At { place, steps: rest.to_vec(), meaning },
             Err(column) => column,
         }
     }
@@ -64,8 +74,8 @@ impl Column {
             Self::Missing => Value::Cell(Cell::Missing),
             Self::Null => Value::Cell(Cell::Null),
             Self::Other(what) => Value::Cell(Cell::Other(what)),
-            Self::At { place, steps, is_uuid } => match places.binary_search(place) {
-                Ok(i) => value(batch.column(i).as_ref(), row, steps, *is_uuid),
+            Self::At { place, steps, meaning } => match places.binary_search(place) {
+                Ok(i) => value(batch.column(i).as_ref(), row, steps, *meaning),
                 Err(_) => Value::Cell(Cell::Missing),
             },
         }
@@ -82,9 +92,38 @@ fn only<'f>(fields: &'f Fields, name: &str) -> Result<(usize, &'f Field), Column
     }
 }
 
-/// Returns true if the values at the end of the steps are UUIDs; the error is the column in the
+/// Returns the field with bytes in the place of texts, which lie in a batch alike. The library
+/// refuses a whole batch for one text that is not UTF-8, which here costs its row alone.
+pub(super) fn bytes_for_text(field: &FieldRef) -> FieldRef {
+    let data_type = without_text(field.data_type());
+    Arc::new(Field::clone(field).with_data_type(data_type))
+}
+
+fn without_text(data_type: &DataType) -> DataType {
+    let below = bytes_for_text;
+    match data_type {
+        DataType::Utf8 => DataType::Binary,
+        DataType::LargeUtf8 => DataType::LargeBinary,
+        DataType::Utf8View => DataType::BinaryView,
+        DataType::Dictionary(keys, values) => {
+            DataType::Dictionary(keys.clone(), Box::new(without_text(values)))
+        }
+        DataType::RunEndEncoded(ends, values) => DataType::RunEndEncoded(Arc::clone(ends), below(values)),
+        DataType::List(element) => DataType::List(below(element)),
+        DataType::LargeList(element) => DataType::LargeList(below(element)),
+        DataType::ListView(element) => DataType::ListView(below(element)),
+        DataType::LargeListView(element) => DataType::LargeListView(below(element)),
+        DataType::FixedSizeList(element, len) => DataType::FixedSizeList(below(element), *len),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(below).collect()),
+        DataType::Map(entries, are_sorted) => DataType::Map(below(entries), *are_sorted),
+        // No value in a union is read.
+        other => other.clone(),
+    }
+}
+
+/// Returns the meaning of the values at the end of the steps; the error is the column in the
 /// place of one with values of use.
-fn leaf(field: &Field, steps: &[Step]) -> Result<bool, Column> {
+fn leaf(field: &Field, steps: &[Step]) -> Result<Meaning, Column> {
     let other = |what| Err(Column::Other(what));
     match (field.data_type(), steps.split_first()) {
         (DataType::Dictionary(_, values), _) => {
@@ -114,35 +153,39 @@ fn leaf(field: &Field, steps: &[Step]) -> Result<bool, Column> {
         (DataType::Duration(_) | DataType::Interval(_), None) => other("a length of time"),
         (data_type, None) => {
             let is_called = field.metadata().get(EXTENSION).is_some_and(|name| name == UUID);
-            Ok(is_called && *data_type == DataType::FixedSizeBinary(UUID_BYTES))
+            Ok(match data_type {
+                DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Meaning::Text,
+                DataType::FixedSizeBinary(UUID_BYTES) if is_called => Meaning::Uuid,
+                _ => Meaning::Untold,
+            })
         }
     }
 }
 
 /// Returns the value at the end of the steps in a row.
-fn value(array: &dyn Array, row: usize, steps: &[Step], is_uuid: bool) -> Value {
-    let below = |array: &dyn Array, row| value(array, row, steps, is_uuid);
+fn value(array: &dyn Array, row: usize, steps: &[Step], meaning: Meaning) -> Value {
+    let below = |array: &dyn Array, row| value(array, row, steps, meaning);
     match array.data_type() {
         // Before the check for null: of these, a list without an element has no value at all.
         DataType::List(_) => {
-            elements(array.is_null(row), || array.as_list::<i32>().value(row), steps, is_uuid)
+            elements(array.is_null(row), || array.as_list::<i32>().value(row), steps, meaning)
         }
         DataType::LargeList(_) => {
-            elements(array.is_null(row), || array.as_list::<i64>().value(row), steps, is_uuid)
+            elements(array.is_null(row), || array.as_list::<i64>().value(row), steps, meaning)
         }
         DataType::ListView(_) => {
-            elements(array.is_null(row), || array.as_list_view::<i32>().value(row), steps, is_uuid)
+            elements(array.is_null(row), || array.as_list_view::<i32>().value(row), steps, meaning)
         }
         DataType::LargeListView(_) => {
-            elements(array.is_null(row), || array.as_list_view::<i64>().value(row), steps, is_uuid)
+            elements(array.is_null(row), || array.as_list_view::<i64>().value(row), steps, meaning)
         }
         DataType::FixedSizeList(..) => {
-            elements(array.is_null(row), || array.as_fixed_size_list().value(row), steps, is_uuid)
+            elements(array.is_null(row), || array.as_fixed_size_list().value(row), steps, meaning)
         }
         _ if array.is_null(row) => Value::Cell(Cell::Null),
         DataType::Struct(fields) => match steps.split_first() {
             Some((Step::Name(name), rest)) => match only(fields, name) {
-                Ok((place, _)) => value(array.as_struct().column(place).as_ref(), row, rest, is_uuid),
+                Ok((place, _)) => value(array.as_struct().column(place).as_ref(), row, rest, meaning),
                 Err(_) => Value::Cell(Cell::Missing),
             },
             _ => Value::Cell(Cell::Missing),
@@ -168,12 +211,17 @@ fn value(array: &dyn Array, row: usize, steps: &[Step], is_uuid: bool) -> Value 
                 below(runs.values().as_ref(), runs.get_physical_index(row))
             }
         },
-        _ => plain(array, row, is_uuid),
+        _ => plain(array, row, meaning),
     }
 }
 
 /// Returns the selected elements of a list; several texts are joined.
-fn elements(is_null: bool, list: impl Fn() -> arrow_array::ArrayRef, steps: &[Step], is_uuid: bool) -> Value {
+fn elements(
+    is_null: bool,
+    list: impl Fn() -> arrow_array::ArrayRef,
+    steps: &[Step],
+    meaning: Meaning,
+) -> Value {
     let Some((step, rest)) = steps.split_first().filter(|_| !is_null) else {
         return Value::Cell(Cell::Missing);
     };
@@ -185,26 +233,25 @@ fn elements(is_null: bool, list: impl Fn() -> arrow_array::ArrayRef, steps: &[St
             _ => 0..0,
         },
     };
-    let values = selected.map(|i| value(list.as_ref(), i, rest, is_uuid));
+    let values = selected.map(|i| value(list.as_ref(), i, rest, meaning));
     values.fold(Value::Cell(Cell::Missing), joined)
 }
 
 /// Returns the value of a row in an array without others below.
-fn plain(array: &dyn Array, row: usize, is_uuid: bool) -> Value {
-    let text = |text: &str| Value::Text(text.as_bytes().to_vec().into());
-    let bytes = |bytes: &[u8]| Value::Bytes(bytes.to_vec().into());
+fn plain(array: &dyn Array, row: usize, meaning: Meaning) -> Value {
+    let bytes = |bytes: &[u8]| match meaning {
+        Meaning::Text => Value::Text(bytes.to_vec().into()),
+        Meaning::Uuid | Meaning::Untold => Value::Bytes(bytes.to_vec().into()),
+    };
     let decimal = |scale: i8, unscaled: &[u8]| Decimal { scale: scale.into() }.of_bytes(unscaled);
     Value::Cell(match array.data_type() {
-        DataType::Utf8 => return text(array.as_string::<i32>().value(row)),
-        DataType::LargeUtf8 => return text(array.as_string::<i64>().value(row)),
-        DataType::Utf8View => return text(array.as_string_view().value(row)),
         DataType::Binary => return bytes(array.as_binary::<i32>().value(row)),
         DataType::LargeBinary => return bytes(array.as_binary::<i64>().value(row)),
         DataType::BinaryView => return bytes(array.as_binary_view().value(row)),
         DataType::FixedSizeBinary(_) => {
             let stored = array.as_fixed_size_binary().value(row);
             return match Uuid::from_slice(stored) {
-                Ok(uuid) if is_uuid => text(&uuid.to_string()),
+                Ok(uuid) if meaning == Meaning::Uuid => Value::Text(uuid.to_string().into_bytes().into()),
                 _ => bytes(stored),
             };
         }

@@ -171,6 +171,40 @@ fn ids_and_texts_of_many_types() {
     }
 }
 
+/// Such a text once cost its whole batch, counted as one record.
+#[test]
+fn a_text_that_is_not_utf_8_costs_its_row() {
+    let texts = ["first text, of some length", "a text with a caf~ in it", "third text, of some length"];
+    let mut list = ListBuilder::new(StringBuilder::new());
+    let mut dictionary = StringDictionaryBuilder::<Int32Type>::new();
+    for text in texts {
+        list.values().append_value(text);
+        list.append(true);
+        dictionary.append_value(text);
+    }
+    let unsigned: ArrayRef = Arc::new(UInt64Array::from(vec![1, 2, 3]));
+    let of_types: [(&str, ArrayRef); 5] = [
+        ("text", Arc::new(StringArray::from(texts.to_vec()))),
+        ("text", Arc::new(LargeStringArray::from(texts.to_vec()))),
+        ("text", Arc::new(StringViewArray::from(texts.to_vec()))),
+        ("text", Arc::new(dictionary.finish())),
+        ("text[*]", Arc::new(list.finish())),
+    ];
+    for (path, array) in of_types {
+        let mut content = file(&[batch(vec![("id", Arc::clone(&unsigned)), ("text", array)])], None);
+        let at = content.windows(4).position(|bytes| bytes == b"caf~").unwrap();
+        content[at + 3] = 0xe9;
+        let rows = read(&content, "id", path);
+        assert_eq!(
+            (&rows[0], &rows[2]),
+            (&(1, Ok(format!("1 {}", texts[0]))), &(3, Ok(format!("3 {}", texts[2]))))
+        );
+        let why = rows[1].1.as_ref().unwrap_err();
+        assert!(why.contains("is not valid UTF-8 after its byte 17"), "{path}: {why}");
+        assert_eq!(rows.len(), 3);
+    }
+}
+
 #[test]
 fn a_field_that_says_so_holds_uuids() {
     let mut uuids = FixedSizeBinaryBuilder::new(16);

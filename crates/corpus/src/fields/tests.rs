@@ -63,6 +63,12 @@ fn a_field_that_no_record_has_is_known() {
         fields.parse(record, place).unwrap();
         assert_eq!(unseen(), expected);
     }
+    let fields = Fields::new(names(&["title", "body"], true));
+    let line = br#"{"title":5,"body":"b"}"#;
+    let record = RawRecord { form: Form::Json, bytes: line, cells: &[], columns: "" };
+    let place = Place { origin: &Origin::named("a", 0), number: 1, position: Position::default() };
+    assert!(fields.parse(record, place).unwrap_err().contains("field \"title\" holds an integer"));
+    assert_eq!(fields.unseen_texts().count(), 0, "a field behind one that will not do is there, too");
 }
 
 #[test]
@@ -70,6 +76,7 @@ fn ids_are_made_where_there_are_none() {
     let names = || names(&["text"], true);
     check(names(), br#"{"text":"b"}"#, Ok(("a.jsonl:7", "b")));
     check(names(), br#"{"id":null,"text":"b"}"#, Ok(("a.jsonl:7", "b")));
+    check(names(), br#"{"id":"","text":"b"}"#, Ok(("a.jsonl:7", "b")));
     check(names(), br#"{"id":"own","text":"b"}"#, Ok(("own", "b")));
     check(names(), br#"{"id":true,"text":"b"}"#, Err("holds a boolean"));
 }

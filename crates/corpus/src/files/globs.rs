@@ -11,7 +11,7 @@ use super::super::internal_error::caught;
 use super::super::left_out::LeftOut;
 use super::super::side_files::is_side_file;
 use super::super::table_folders::{self, Log};
-use super::super::wildcards::{GLOB, GLOB_CHARACTERS};
+use super::super::wildcards::{GLOB, GLOB_CHARACTERS, for_library, on_braces};
 use super::folders::{is_hidden, no_file};
 use super::{By, Found, Source, WHAT_TO_DO};
 
@@ -28,7 +28,7 @@ impl Found {
             .collect();
         let n_before = self.listing.sources.len();
         let n_left_out_before = self.listing.left_out.n();
-        let matches = matches(pattern, &base).with_context(failed)?;
+        let matches = matches(&for_library(pattern), &base).with_context(failed)?;
         let folders = matches.iter().filter(|path| path.is_dir());
         let folders: HashSet<&Path> = folders.map(PathBuf::as_path).collect();
         let is_side_file = |path: &Path| {
@@ -61,7 +61,8 @@ impl Found {
             let left_out = &self.listing.left_out;
             ensure!(
                 left_out.n() > n_left_out_before,
-                "there is no file {pattern}, and as a glob it matches nothing; look at it with ls"
+                "there is no file {pattern}, and as a glob it matches nothing{}; look at it with ls",
+                on_braces(pattern)
             );
             bail!(nothing_in_matches(pattern, left_out));
         }

@@ -2,7 +2,11 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
 use super::super::compression::READ_BUFFER_BYTES;
+use super::super::remembering::Remembering;
 use super::documents::{BYTE_ORDER_MARK, Nesting};
 
 /// JSON whose beginning was looked at. It is handed on from its first byte.
@@ -15,101 +19,120 @@ pub(crate) struct LookedAt<R> {
     rest: R,
 }
 
-/// Kind of JSON, as far as a beginning tells.
+/// Kind of JSON by its first line.
 enum Kind {
     Documents,
     Lines,
-    /// Neither the first line nor the first object has ended.
-    Open(FirstObject),
+    /// The first object goes on in the next line, if it is one.
+    Spread,
 }
 
-/// The object at the beginning of a line, whose end is looked for.
+/// The objects in the first line, as far as it was looked at.
 #[derive(Default)]
-struct FirstObject {
+struct FirstLine {
+    /// That of the last object.
     nesting: Nesting,
-    is_begun: bool,
+    n_objects: usize,
+    /// Number of bytes from the second object on.
+    n_behind: usize,
 }
 
-/// Looks at the beginning of `content`: as far as the first line feed, the end of the first object,
-/// or the limit of a record. Returns the content as a whole, and true if it is an array of objects,
-/// an object printed over many lines, or several in a line, as streams of clouds are delivered.
+/// Looks at the beginning of `content`: as far as the end of the first line and of an object begun
+/// in it, or the limit of a record. Returns the content as a whole, and true if it is an array of
+/// objects, an object printed over many lines, or several in a line, as streams of clouds are
+/// delivered.
 pub(crate) fn look<R: Read>(
     mut content: BufReader<R>,
     record_bytes_max: usize,
 ) -> io::Result<(BufReader<LookedAt<R>>, bool)> {
     let mut head = content.fill_buf()?.to_vec();
-    let (mut rest, mut failure) = (content.into_inner(), None);
-    let are_documents = match kind(&head) {
-        Kind::Documents => true,
-        Kind::Lines => false,
-        Kind::Open(mut object) => {
-            let mut buffer = vec![0; READ_BUFFER_BYTES];
-            loop {
-                if head.len() > record_bytes_max {
-                    break false;
-                }
-                match rest.read(&mut buffer) {
-                    Ok(0) => break false,
-                    Ok(n) => {
-                        head.extend_from_slice(&buffer[..n]);
-                        if let Some(another) = object.is_followed(&buffer[..n]) {
-                            break another;
-                        }
-                    }
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) => {
-                        failure = Some(error);
-                        break false;
-                    }
-                }
-            }
-        }
+    let mut rest = content.into_inner();
+    let (are_documents, failure) = match are_documents(&mut head, &mut rest, record_bytes_max) {
+        Ok(are_documents) => (are_documents, None),
+        Err(error) => (false, Some(error)),
     };
     let looked_at = LookedAt { head, at: 0, failure, rest };
     Ok((BufReader::with_capacity(READ_BUFFER_BYTES, looked_at), are_documents))
 }
 
-fn kind(head: &[u8]) -> Kind {
-    let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).trim_ascii_start();
-    let Some((first, rest)) = head.split_first() else { return Kind::Lines };
-    let next = rest.trim_ascii_start().first();
-    let are_documents = match first {
+/// Decides by `head`, to which as much of `rest` is added as is looked at.
+fn are_documents<R: Read>(head: &mut Vec<u8>, rest: &mut R, record_bytes_max: usize) -> io::Result<bool> {
+    let begun = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).trim_ascii_start();
+    let Some((first, behind)) = begun.split_first() else { return Ok(false) };
+    let next = behind.trim_ascii_start().first();
+    let is_alone =
+        || behind.split(|byte| *byte == b'\n').next().is_some_and(|line| line.trim_ascii().is_empty());
+    match first {
         // The first object of an array may stand in the same line.
-        b'[' => matches!(next, Some(b'{' | b']')),
-        b'{' => {
-            let rest = rest.trim_ascii_end();
-            let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
-            if line.len() < rest.len() {
-                line.trim_ascii().is_empty() && matches!(next, Some(b'"' | b'}'))
-            } else {
-                let mut object = FirstObject::default();
-                match object.is_followed(head) {
-                    Some(another) => another,
-                    None => return Kind::Open(object),
-                }
-            }
+        b'[' => return Ok(matches!(next, Some(b'{' | b']'))),
+        b'{' if matches!(next, Some(b'"' | b'}')) && is_alone() => return Ok(true),
+        b'{' => {}
+        _ => return Ok(false),
+    }
+    let start = head.len() - begun.len();
+    let (mut line, mut n_seen, mut buffer) = (FirstLine::default(), start, Vec::new());
+    loop {
+        match line.take(&head[n_seen..]) {
+            Some(Kind::Documents) => return Ok(true),
+            Some(Kind::Lines) => return Ok(false),
+            Some(Kind::Spread) => return is_object(head, start, rest, record_bytes_max),
+            None if head.len() > record_bytes_max => return Ok(line.n_objects > 1),
+            None => {}
         }
-        _ => false,
-    };
-    if are_documents { Kind::Documents } else { Kind::Lines }
+        n_seen = head.len();
+        buffer.resize(READ_BUFFER_BYTES, 0);
+        match rest.read(&mut buffer) {
+            Ok(0) => return Ok(line.n_objects > 1),
+            Ok(n) => head.extend_from_slice(&buffer[..n]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
-impl FirstObject {
-    /// Looks at the next bytes of the line. Returns true if another object follows the first, false
-    /// if the line ends before or something else follows, and `None` if neither has come yet.
-    fn is_followed(&mut self, bytes: &[u8]) -> Option<bool> {
+/// Returns true if an object begins at `start` and is whole, over however many lines. A damaged
+/// line and those after it are none: there is no comma between them.
+fn is_object(
+    head: &mut Vec<u8>,
+    start: usize,
+    rest: &mut impl Read,
+    record_bytes_max: usize,
+) -> io::Result<bool> {
+    let mut rest = Remembering::new(rest);
+    let object = head[start..].chain(&mut rest).take(record_bytes_max as u64);
+    let object = BufReader::with_capacity(READ_BUFFER_BYTES, object);
+    let read = IgnoredAny::deserialize(&mut serde_json::Deserializer::from_reader(object));
+    head.extend(rest.bytes);
+    match read {
+        Err(error) if error.is_io() => Err(error.into()),
+        read => Ok(read.is_ok()),
+    }
+}
+
+impl FirstLine {
+    /// Looks at the next bytes. Returns `None` if they do not tell yet.
+    fn take(&mut self, bytes: &[u8]) -> Option<Kind> {
         for byte in bytes {
-            if *byte == b'\n' {
-                return Some(false);
-            }
-            if self.is_begun && self.nesting.is_closed() {
-                if !byte.is_ascii_whitespace() {
-                    return Some(*byte == b'{');
+            match byte {
+                b'\n' => {
+                    return Some(match (self.n_objects, self.nesting.is_closed()) {
+                        (1, false) => Kind::Spread,
+                        (2.., true) => Kind::Documents,
+                        _ => Kind::Lines,
+                    });
                 }
-                continue;
+                b'{' if self.nesting.is_closed() => {
+                    self.n_objects += 1;
+                    self.nesting.take(*byte);
+                }
+                _ if !self.nesting.is_closed() => self.nesting.take(*byte),
+                _ if byte.is_ascii_whitespace() => {}
+                _ => return Some(Kind::Lines),
             }
-            self.is_begun = true;
-            self.nesting.take(*byte);
+            self.n_behind += usize::from(self.n_objects > 1);
+            if self.n_behind > READ_BUFFER_BYTES {
+                return Some(Kind::Documents);
+            }
         }
         None
     }
@@ -181,7 +204,14 @@ mod tests {
             ("{\"id\":\"}{\"} {\"id\":2", true),
             ("{\"id\":NaN}{\"id\":2}", true),
             ("{\"id\":1}{\"id\":2}\n", true),
-            ("{\"id\":1}{\"id\":2}\n{\"id\":3}", false),
+            // They once were lines, in which all was rejected.
+            ("{\"id\":1}{\"id\":2}\n{\"id\":3}", true),
+            ("{\"id\":1}{\"id\":2\n{\"id\":3}", false),
+            ("{\"id\":1}{\"id\":2} 7\n{\"id\":3}", false),
+            ("{\"id\":1,\n \"text\":\"a\"}\n{\"id\":2", true),
+            ("\u{feff}\n{\"id\":[\n{\n} ]\n}", true),
+            ("{\"id\":1,\n \"text\":\"a\"}", true),
+            ("{\"id\":1,\n \"text\":\"a\"", false),
             ("{\"id\":1}\n", false),
             ("{\"id\":1} 7", false),
             ("{", false),
@@ -203,7 +233,10 @@ mod tests {
         check(&object, max, false);
         check(&object[..object.len() - 1], max, false);
         check(&format!("{{\n\"a\":{object}}}\n{object}"), max, true);
-        check(&format!("{{\"a\":{object},\n\"b\":1}}\n{object}"), max, false);
+        // As PostgreSQL prints rows: it once was taken for lines.
+        check(&format!("{{\"a\":{object},\n\"b\":1}}\n{object}"), max, true);
+        check(&format!("{{\"a\":1,\n\"b\":{object}}}\n{object}"), max, true);
+        check(&format!("{{\"a\":1,\n\"b\":{object}}}\n{object}"), object.len(), false);
         // At the limit, and beyond it.
         check(&format!("{object}{object}"), object.len(), true);
         check(&format!("{object}{object}"), object.len() / 2, false);
@@ -221,6 +254,35 @@ mod tests {
         let failing = Failing(Cursor::new(content.clone().into_bytes()));
         look(BufReader::new(failing), 1 << 20).unwrap().0.read_to_end(&mut bytes).unwrap_err();
         assert_eq!(bytes, content.as_bytes());
+    }
+
+    /// Two more lines tell: a writer may write one and wait.
+    #[test]
+    fn a_damaged_first_line_is_no_object_with_those_after_it() {
+        let line = r#"{"id":"1","n":[1,{"a":true}],"text":"a \" {"}"#;
+        let next = r#"{"id":"2","text":"b"}"#;
+        for end in 1..line.len() {
+            let torn = &line[..end];
+            let head = format!("{torn}\n{next}\n{next}\n");
+            check(&head, 1 << 20, false);
+            let waits = Failing(Cursor::new(head.clone().into_bytes()));
+            let (looked_at, are_documents) = look(BufReader::new(waits), 1 << 20).unwrap();
+            let looked_at = looked_at.into_inner();
+            assert!(
+                !are_documents && looked_at.failure.is_none() && looked_at.head == head.as_bytes(),
+                "{torn}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_error_in_an_object_of_many_lines_comes_behind_it() {
+        let content = b"{\"id\":1,\n\"text\":\"a".to_vec();
+        let (mut looked_at, are_documents) =
+            look(BufReader::new(Failing(Cursor::new(content.clone()))), 1 << 20).unwrap();
+        let mut read = Vec::new();
+        assert_eq!(looked_at.read_to_end(&mut read).unwrap_err().to_string(), "the disk is gone");
+        assert!(!are_documents && read == content);
     }
 
     /// As Firehose delivers records: one such file was once one rejected line.

@@ -1,6 +1,6 @@
 //! JSON that is not one object a line: an array of objects, or objects printed over many lines or
-//! one after another in one. They come one by one, each as a line without the spaces between its
-//! parts.
+//! one after another in a line. They come one by one, each as a line without the spaces between
+//! its parts.
 
 use std::io::{self, BufRead};
 
@@ -9,11 +9,14 @@ use super::super::records::{Form, RecordError, Records};
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+const NO_OBJECT: &str = "a JSON object should begin";
+
+const NEVER_CLOSED: &str = "the array is never closed";
+
 pub(crate) struct Documents<R> {
     reader: R,
     /// Number of the last object.
     number: u64,
-    is_begun: bool,
     /// True between the brackets of an array.
     in_array: bool,
     record_bytes_max: usize,
@@ -22,6 +25,8 @@ pub(crate) struct Documents<R> {
 
 enum Found {
     Object,
+    /// An element of the array that is no object.
+    Other,
     TooLong,
     End,
 }
@@ -47,32 +52,35 @@ impl Nesting {
         }
     }
 
-    /// Returns true once the first bracket is closed.
+    /// Returns true outside of brackets and strings: once the first bracket is closed.
     pub(super) fn is_closed(&self) -> bool {
-        self.depth == 0
+        self.depth == 0 && !self.in_string
     }
 }
 
 impl<R: BufRead> Documents<R> {
     pub(crate) fn new(reader: R, record_bytes_max: usize) -> Self {
-        Self { reader, number: 0, is_begun: false, in_array: false, record_bytes_max, ended: false }
+        Self { reader, number: 0, in_array: false, record_bytes_max, ended: false }
     }
 
     /// Appends the next object.
     fn append_object(&mut self, object: &mut Vec<u8>) -> io::Result<Found> {
         let start = loop {
             match self.next_byte()? {
-                None if self.in_array => return Err(broken("the array is never closed")),
+                None if self.in_array => return Err(broken(NEVER_CLOSED)),
                 None => return Ok(Found::End),
                 Some(b'[') if !self.in_array => self.in_array = true,
                 Some(b']') if self.in_array => self.in_array = false,
                 Some(b',') if self.number > 0 => {}
-                Some(byte) if byte.is_ascii_whitespace() => {}
+                // Files joined into one may each begin with a mark.
+                Some(byte) if byte.is_ascii_whitespace() || BYTE_ORDER_MARK.contains(&byte) => {}
                 Some(byte) => break byte,
             }
         };
-        if start != b'{' {
-            return Err(broken("a JSON object should begin"));
+        match start {
+            b'{' => {}
+            _ if self.in_array => return self.skip_element(start).map(|()| Found::Other),
+            _ => return Err(broken(NO_OBJECT)),
         }
         let (mut nesting, mut n_bytes) = (Nesting::default(), 0);
         let mut byte = start;
@@ -91,6 +99,23 @@ impl<R: BufRead> Documents<R> {
         }
     }
 
+    /// Skips an element of the array that is no object, with what ends it.
+    fn skip_element(&mut self, start: u8) -> io::Result<()> {
+        let (mut nesting, mut byte) = (Nesting::default(), start);
+        loop {
+            match byte {
+                b',' if nesting.is_closed() => return Ok(()),
+                b']' if nesting.is_closed() => {
+                    self.in_array = false;
+                    return Ok(());
+                }
+                b'}' if nesting.is_closed() => return Err(broken(NO_OBJECT)),
+                _ => nesting.take(byte),
+            }
+            byte = self.next_byte()?.ok_or_else(|| broken(NEVER_CLOSED))?;
+        }
+    }
+
     fn next_byte(&mut self) -> io::Result<Option<u8>> {
         loop {
             match self.reader.fill_buf() {
@@ -103,15 +128,6 @@ impl<R: BufRead> Documents<R> {
                 }
             }
         }
-    }
-
-    fn skip_mark(&mut self) -> io::Result<()> {
-        self.is_begun = true;
-        // The reader's first bytes come together.
-        if self.reader.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
-            self.reader.consume(BYTE_ORDER_MARK.len());
-        }
-        Ok(())
     }
 }
 
@@ -126,8 +142,7 @@ impl<R: BufRead> RecordReader for Documents<R> {
 
     fn append_records(&mut self, records: &mut Records) {
         while !self.ended && !records.is_full() {
-            let begun = if self.is_begun { Ok(()) } else { self.skip_mark() };
-            let found = begun.and_then(|()| self.append_object(records.bytes_mut()));
+            let found = self.append_object(records.bytes_mut());
             if matches!(found, Ok(Found::End)) {
                 self.ended = true;
                 break;
@@ -135,6 +150,10 @@ impl<R: BufRead> RecordReader for Documents<R> {
             self.number += 1;
             match found {
                 Ok(Found::Object | Found::End) => records.push(self.number),
+                Ok(Found::Other) => {
+                    let why = "an element of the array is no JSON object, as each record has to be";
+                    records.push_error(self.number, RecordError::Damaged(why.to_owned()));
+                }
                 Ok(Found::TooLong) => {
                     records.push_error(self.number, RecordError::TooLong(self.record_bytes_max));
                 }
@@ -186,6 +205,7 @@ mod tests {
         check(&format!("[{a},{b}]"), 99, &[Ok(a), Ok(b)]);
         check(&format!("\u{feff}[\n  {a},\n  {b}\n]\n"), 99, &[Ok(a), Ok(b)]);
         check("[{\n  \"id\" : 1,\r\n\t\"t\": \"x y\"\n}]", 99, &[Ok(r#"{"id":1,"t":"x y"}"#)]);
+        check(&format!("\u{feff}[{a}]\n\u{feff}[{b}]\u{feff}"), 99, &[Ok(a), Ok(b)]);
         check(&format!("{a}{b} {a}"), 99, &[Ok(a), Ok(b), Ok(a)]);
         check(&format!("{{\n \"x\": 1\n}}\n{a}\n{b}"), 99, &[Ok(r#"{"x":1}"#), Ok(a), Ok(b)]);
     }
@@ -195,7 +215,18 @@ mod tests {
         check(r#"[{"a":"12345678"},{"a":1}]"#, 9, &[Err("longer than 9 bytes"), Ok(r#"{"a":1}"#)]);
         check(r#"[{"a":1},{"a":"#, 99, &[Ok(r#"{"a":1}"#), Err("object is never closed")]);
         check(r#"[{"a":1}"#, 99, &[Ok(r#"{"a":1}"#), Err("array is never closed")]);
-        check(r#"[{"a":1},7]"#, 99, &[Ok(r#"{"a":1}"#), Err("a JSON object should begin")]);
+        check(r#"[{"a":1},7"#, 99, &[Ok(r#"{"a":1}"#), Err("array is never closed")]);
+        check(r#"[{"a":1},"a":2},{}]"#, 99, &[Ok(r#"{"a":1}"#), Err("a JSON object should begin")]);
         check("{\n\"a\":1}]", 99, &[Ok(r#"{"a":1}"#), Err("a JSON object should begin")]);
+    }
+
+    #[test]
+    fn an_element_that_is_no_object_is_rejected_and_the_rest_goes_on() {
+        let (object, other) = (Ok(r#"{"a":1}"#), Err("an element of the array is no JSON object"));
+        for element in ["null", "7", "-1.5e3", "true", r#""},]\\\"{""#, r#"[[{"a":2}],"]"]"#, "NaN"] {
+            check(&format!("[{{\"a\":1}}, {element} ,\n{{\"a\":1}}]"), 99, &[object, other, object]);
+            let joined = format!("[{{\"a\":1}},{element}]\n{{\"a\":1}}[{element},{{\"a\":1}}]");
+            check(&joined, 99, &[object, other, object, other, object]);
+        }
     }
 }

@@ -108,6 +108,7 @@ impl Column {
                     Ok(index) => lists.push(walk.enter(Select::Index(index))),
                     Err(_) => return Self::Missing,
                 },
+                (false, Step::Each) if is_map(walk.node) => return Self::Other("a map"),
                 (false, Step::Each) => return Self::Missing,
                 (false, Step::Name(name)) => {
                     if !walk.node.is_group() {
@@ -115,6 +116,7 @@ impl Column {
                     }
                     let mut called = walk.node.get_fields().iter().filter(|field| field.name() == name);
                     match (called.next(), called.next()) {
+                        (None, _) if is_map(walk.node) => return Self::Other("a map"),
                         (None, _) => return Self::Missing,
                         (Some(_), Some(_)) => return Self::Other("one of several columns of that name"),
                         (Some(field), None) => walk.step_into(field),
@@ -126,7 +128,7 @@ impl Column {
             return Self::Other("a list");
         }
         if walk.node.is_group() {
-            return Self::Other("a group of fields");
+            return Self::Other(if is_map(walk.node) { "a map" } else { "a group of fields" });
         }
         let place = schema.columns().iter().position(|column| column.path().parts() == walk.names);
         let Some(place) = place else { return Self::Missing };
@@ -209,6 +211,12 @@ fn list_in(node: &Type) -> Option<&Type> {
     let [only] = fields else { return None };
     let is_repeated = only.get_basic_info().repetition() == Repetition::REPEATED;
     (is_list && is_repeated).then_some(&**only)
+}
+
+fn is_map(node: &Type) -> bool {
+    let info = node.get_basic_info();
+    info.logical_type_ref() == Some(&LogicalType::Map)
+        || matches!(info.converted_type(), ConvertedType::MAP | ConvertedType::MAP_KEY_VALUE)
 }
 
 /// Returns the kind of a column; `None` if it holds nothing but null. The error is the name of a

@@ -193,6 +193,21 @@ fn several_columns_of_one_name_are_none() {
     assert_eq!(find("text"), Column::Other("one of several columns of that name"));
 }
 
+/// A map once was no field at all, and its name was advised for the text.
+#[test]
+fn maps_are_named() {
+    let schema = "message m { optional group text (MAP) {
+        repeated group key_value { required binary key (STRING); optional binary value (STRING); }
+    } }";
+    let schema = SchemaDescriptor::new(Arc::new(parse_message_type(schema).unwrap()));
+    let find = |name: &str| Column::find(&name.parse().unwrap(), &schema);
+    for name in ["text", "text.body", "text[*].body", "/text/body"] {
+        assert_eq!(find(name), Column::Other("a map"), "{name}");
+    }
+    assert_eq!(find("text.key_value[*].value").place(), Some(1));
+    assert_eq!(find("body"), Column::Missing);
+}
+
 /// Writes a file of one row group; `write` writes the column of each number.
 fn written(schema: &str, write: impl Fn(usize, &mut SerializedColumnWriter<'_>)) -> Vec<u8> {
     let schema = Arc::new(parse_message_type(schema).unwrap());

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::storage::{Entry, Failure, Storage, Version};
 use super::url::{Scheme, Url};
 use super::{Object, Remote};
-use crate::wildcards::{GLOB, GLOB_CHARACTERS};
+use crate::wildcards::{GLOB, GLOB_CHARACTERS, for_library};
 
 /// Files found at an address.
 pub(crate) enum Found {
@@ -86,7 +86,8 @@ impl Remote {
         storage: &Arc<dyn Storage>,
         mut takes: impl FnMut(&str, By) -> bool,
     ) -> anyhow::Result<Found> {
-        let pattern = Pattern::new(url.path).map_err(|error| anyhow!("failed to read the glob: {error}"))?;
+        let pattern = Pattern::new(&for_library(url.path))
+            .map_err(|error| anyhow!("failed to read the glob: {error}"))?;
         let literal = url.path.find(GLOB_CHARACTERS).unwrap_or_default();
         let start = url.path[..literal].rfind('/').map_or(0, |slash| slash + 1);
         let files = match self.list(storage, url.path[..start].trim_end_matches('/')) {

@@ -20,6 +20,9 @@ const FRAME_BYTES: usize = 4 << 20;
 
 pub(crate) struct RowsOutput {
     files: Files,
+    columns: Columns,
+    /// Names of the columns if no record is kept.
+    header: Vec<String>,
     waiting: Waiting,
 }
 
@@ -36,7 +39,12 @@ struct Logged {
 }
 
 impl RowsOutput {
-    pub(super) fn new(path: &Path, files: Files, journal: Option<&Journal>) -> anyhow::Result<Self> {
+    pub(super) fn new(
+        path: &Path,
+        files: Files,
+        (columns, header): (Columns, Vec<String>),
+        journal: Option<&Journal>,
+    ) -> anyhow::Result<Self> {
         let waiting = match journal {
             Some(journal) => {
                 let log = journal.table_log(OUTPUT)?;
@@ -51,7 +59,7 @@ impl RowsOutput {
                 Waiting::File(Box::new(open().with_context(failed)?))
             }
         };
-        Ok(Self { files, waiting })
+        Ok(Self { files, columns, header, waiting })
     }
 
     pub(super) fn add(&mut self, line: &[u8]) -> anyhow::Result<()> {
@@ -81,13 +89,17 @@ impl RowsOutput {
 
     /// Reads the records again and writes the file, or the parts.
     pub(super) fn finish(self) -> anyhow::Result<()> {
-        let Self { files, waiting } = self;
+        let Self { files, mut columns, header, waiting } = self;
         let mut lines = Lines::of(waiting).with_context(|| waits_no_more(&files))?;
-        let mut columns = Columns::default();
         lines.each(|line| {
             columns.see(line);
             Ok(())
         })?;
+        if columns.is_empty() {
+            for name in &header {
+                columns.add(name);
+            }
+        }
         let mut writer = ParquetWriter::new(columns.columns(), files)?;
         lines.each(|line| writer.add(columns.row(line)))?;
         writer.finish()

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use corpus::Members;
+use serde::Deserialize;
 
 use crate::table::{Cell, Column, Kind};
 
@@ -19,6 +20,8 @@ const EXACT_MAX: u64 = 1 << 53;
 /// Columns, in the order in which their names first came.
 #[derive(Default)]
 pub(super) struct Columns {
+    /// Names that have columns of their own even beyond the bound.
+    own: Vec<String>,
     names: Vec<String>,
     seen: Vec<Seen>,
     places: HashMap<String, usize>,
@@ -47,23 +50,38 @@ enum Scalar {
 }
 
 impl Columns {
+    /// The columns of no record, with room for those of the names in `own`.
+    pub(super) fn with_room_for(own: Vec<String>) -> Self {
+        Self { own, ..Self::default() }
+    }
+
+    /// Returns true if there is no column.
+    pub(super) fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Adds the column of this name, if there is none; returns its place, or `None` beyond the
+    /// bound.
+    pub(super) fn add(&mut self, name: &str) -> Option<usize> {
+        if let Some(place) = self.places.get(name) {
+            return Some(*place);
+        }
+        let place = self.names.len();
+        if place >= COLUMNS_MAX && !self.own.iter().any(|own| own == name) {
+            self.has_others = true;
+            return None;
+        }
+        self.names.push(name.to_owned());
+        self.seen.push(Seen::default());
+        self.places.insert(name.to_owned(), place);
+        Some(place)
+    }
+
     /// Sees a record.
     pub(super) fn see(&mut self, line: &[u8]) {
         let Some(members) = Members::of(line) else { return };
         for (name, value) in members.iter() {
-            let place = match self.places.get(name) {
-                Some(place) => *place,
-                None if self.names.len() >= COLUMNS_MAX => {
-                    self.has_others = true;
-                    continue;
-                }
-                None => {
-                    self.names.push(name.to_owned());
-                    self.seen.push(Seen::default());
-                    self.places.insert(name.to_owned(), self.names.len() - 1);
-                    self.names.len() - 1
-                }
-            };
+            let Some(place) = self.add(name) else { continue };
             let seen = &mut self.seen[place];
             match scalar(value) {
                 None => {}
@@ -154,12 +172,28 @@ fn scalar(value: &str) -> Option<Scalar> {
     })
 }
 
+/// The content of a string of JSON, with U+FFFD in the place of a lone surrogate.
+fn text(value: &str) -> String {
+    serde_json::from_str(value).unwrap_or_else(|_| {
+        let Ok(Surrogates(bytes)) = serde_json::from_str(value) else { return value.to_owned() };
+        let mut bytes = bytes.into_owned();
+        for place in memchr::memchr_iter(0xed, &bytes.clone()) {
+            if let Some(surrogate @ [_, 0xa0..=0xff, _]) = bytes.get_mut(place..place + 3) {
+                surrogate.copy_from_slice("\u{fffd}".as_bytes());
+            }
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+/// A string as if surrogates were characters of UTF-8.
+#[derive(Deserialize)]
+struct Surrogates<'a>(#[serde(borrow)] Cow<'a, [u8]>);
+
 fn cell(value: &str, kind: Option<Kind>) -> Cell<'static> {
     match (scalar(value), kind) {
         (None, _) => Cell::None,
-        (Some(Scalar::Text), Some(Kind::Text)) => {
-            serde_json::from_str(value).map_or(Cell::None, |text: String| Cell::Text(text.into()))
-        }
+        (Some(Scalar::Text), Some(Kind::Text)) => Cell::Text(text(value).into()),
         (Some(Scalar::Integer(integer)), Some(Kind::Integer)) => Cell::Integer(integer),
         #[expect(clippy::cast_precision_loss, reason = "a wider one makes another kind of column")]
         (Some(Scalar::Integer(integer)), Some(Kind::Float)) => Cell::Float(integer as f64),
@@ -193,6 +227,11 @@ mod tests {
             (["18446744073709551615", "1"], Kind::Text, [text("18446744073709551615"), text("1")]),
             (["1e999", "null"], Kind::Text, [text("1e999"), Cell::None]),
             (["true", "null"], Kind::Boolean, [Cell::Boolean(true), Cell::None]),
+            (
+                [r#""\ud83d""#, r#""a\udc00\ud7ff\\ud800 \ud83d\ude00\ud800x\n""#],
+                Kind::Text,
+                [text("\u{fffd}"), text("a\u{fffd}\u{d7ff}\\ud800 \u{1f600}\u{fffd}x\n")],
+            ),
             ([r#""a\nb""#, "null"], Kind::Text, [text("a\nb"), Cell::None]),
             (["null", "null"], Kind::Text, [Cell::None, Cell::None]),
             (["7", r#""a7""#], Kind::Text, [text("7"), text(r#""a7""#)]),
@@ -226,5 +265,13 @@ mod tests {
         assert_eq!(kinds[COLUMNS_MAX], (OTHERS.to_owned(), Kind::Text));
         assert_eq!(rows[0][COLUMNS_MAX], Cell::None);
         assert_eq!(rows[1][COLUMNS_MAX], text(r#"{"new":[1],"other_fields":2}"#));
+        // Id and text once went there, too.
+        let mut columns = Columns::with_room_for(vec!["id".to_owned(), "text".to_owned()]);
+        let line = format!(r#"{},"x":1,"text":"t","id":7,"y":2}}"#, first.trim_end_matches('}'));
+        columns.see(line.as_bytes());
+        let names: Vec<_> = columns.columns().into_iter().map(|column| column.name).collect();
+        assert_eq!(names[COLUMNS_MAX..], ["text", "id", OTHERS]);
+        let row = columns.row(line.as_bytes());
+        assert_eq!(row[COLUMNS_MAX..], [text("t"), Cell::Integer(7), text(r#"{"x":1,"y":2}"#)]);
     }
 }
