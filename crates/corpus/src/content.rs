@@ -11,7 +11,7 @@ use std::io::Read;
 use super::Format;
 use super::archive_kind::Archive;
 use super::compression;
-use super::conversions::{FEATHER, command, conversion};
+use super::conversions::{FEATHER, UTF_32, command, conversion};
 
 pub(super) use self::expected::unpacked;
 
@@ -36,6 +36,13 @@ const PACKED_PARQUET: Content = Content::Foreign("Parquet that was packed once m
 const PACKED_ZIP: Content = Content::Foreign("a ZIP archive that was packed once more");
 const ARC: Content = Content::Foreign("ARC");
 const BINARY: Content = Content::Foreign("binary, or UTF-16 without a byte order mark");
+
+/// Number of bytes among which content that is not text has a control character. A text may have
+/// one farther on.
+const CONTROL_BYTES: usize = 20;
+
+/// Number of characters by which UTF-32 is told without a byte order mark.
+const UTF_32_CHARACTERS: usize = 4;
 
 /// Beginnings of content that is not text: a control character is in each of them, or follows.
 const BINARY_MAGICS: [(&[u8], &str); 15] = [
@@ -69,6 +76,7 @@ impl Content {
     fn of(head: &[u8]) -> Option<Self> {
         let is_control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
         let has_control = head.iter().any(is_control);
+        let begins_binary = head.iter().take(CONTROL_BYTES).any(is_control);
         let foreign = |magics: &[(&[u8], &'static str)]| {
             magics.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, what)| Self::Foreign(what))
         };
@@ -78,11 +86,13 @@ impl Content {
             Some(ARC)
         } else if is_html(head) {
             Some(Self::Known(Format::Html))
+        } else if is_utf_32(head) {
+            Some(Self::Foreign(UTF_32))
         } else if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
             Some(Self::Utf16)
         } else if !has_control {
             foreign(&TEXT_MAGICS)
-        } else if head.starts_with(b"PAR1") {
+        } else if begins_binary && head.starts_with(b"PAR1") {
             Some(Self::Known(Format::Parquet))
         } else if head.starts_with(b"ARROW1\0\0") || is_arrow_stream(head) {
             Some(Self::Known(Format::Arrow))
@@ -93,7 +103,8 @@ impl Content {
         } else if head.starts_with(ZIP_MAGIC) || head.starts_with(EMPTY_ZIP_MAGIC) {
             Some(Self::Archive(Archive::Zip))
         } else {
-            foreign(&BINARY_MAGICS).or_else(|| foreign(&TEXT_MAGICS))
+            let binary = begins_binary.then(|| foreign(&BINARY_MAGICS)).flatten();
+            binary.or_else(|| foreign(&TEXT_MAGICS))
         }
     }
 
@@ -173,6 +184,22 @@ impl fmt::Display for Content {
             },
         }
     }
+}
+
+/// Returns true for the byte order mark of UTF-32, or for characters of four bytes each.
+fn is_utf_32(head: &[u8]) -> bool {
+    let are_characters = |value: fn([u8; 4]) -> u32| {
+        let is_character = |unit: [u8; 4]| {
+            char::from_u32(value(unit)).is_some_and(|c| !c.is_control() || c.is_ascii_whitespace())
+        };
+        let units = head.as_chunks().0;
+        units.len() >= UTF_32_CHARACTERS
+            && units.iter().take(UTF_32_CHARACTERS).all(|unit| is_character(*unit))
+    };
+    head.starts_with(b"\xff\xfe\0\0")
+        || head.starts_with(b"\0\0\xfe\xff")
+        || are_characters(u32::from_le_bytes)
+        || are_characters(u32::from_be_bytes)
 }
 
 /// Returns true for the length of a header of Arrow, a multiple of eight below a MiB, behind the
@@ -257,14 +284,29 @@ mod tests {
             (b"PK\x03\x04\x14", Some(Content::Archive(Archive::Zip))),
             (b"GIF89a is how it begins", None),
             (b"ORCA\n", None),
+            (b"ORCID,id,text\n0000-0001,1,first line\x0bsecond line\n", None),
+            (b"RIFF is how it begins, and has a \x08 or \x0b far on", None),
+            (b"PAR1 is how it begins, and has a \x08 or \x0b far on", None),
+            (b"FEA1 is how it begins, and has a \x08 or \x0b far on", None),
+            (b"\xff\xfe\0\0T\0\0\0", Some(Content::Foreign(UTF_32))),
+            (b"\0\0\xfe\xff\0\0\0T", Some(Content::Foreign(UTF_32))),
+            (b"T\0\0\0h\0\0\0\x2f\x6e\0\0e\0\0\0", Some(Content::Foreign(UTF_32))),
+            (b"\0\0\0T\0\0\0h\0\0\0e\0\0\0 ", Some(Content::Foreign(UTF_32))),
+            (b"T\0h\0e\0 \0f\0e\0r\0r\0", None),
+            (b"\x07\0\0\0\x08\0\0\0\x09\0\0\0\x0a\0\0\0", None),
             (b"\x1f\x8b\x08\x00", Some(PACKED_TWICE)),
             (b"", None),
         ] {
             assert_eq!(Content::of(head), expected, "{}", head.escape_ascii());
         }
-        for foreign in [&b"%PDF-1.7\n"[..], b"{\\rtf1\\ansi", b"ORC\x08\x03"] {
+        for foreign in [&b"%PDF-1.7\n"[..], b"{\\rtf1\\ansi", b"ORC\x08\x03", b"ORC\n\x06\x12\x04"] {
             assert!(matches!(Content::of(foreign), Some(Content::Foreign(_))), "{}", foreign.escape_ascii());
         }
+        // The length of a sound file may be printable.
+        assert_eq!(
+            Content::of(b"RIFF    WAVEfmt \x10\0\0\0"),
+            Some(Content::Foreign("an image, sound or film (RIFF)"))
+        );
         let tar = [&b"name"[..], &[0; 253], b"ustar\0"].concat();
         assert_eq!(Content::of(&tar), Some(Content::Archive(Archive::Tar)));
     }

@@ -1,12 +1,15 @@
-//! Tables that are not read, and the commands that convert them.
+//! Tables and texts that are not read, and the commands that convert them.
 
 use super::format::Format;
 
 /// Feather before it was a file of Arrow.
 pub(super) const FEATHER: &str = "Feather of the first version";
 
-/// Tables that are not read, by their names, with the endings and the commands that convert them.
-const CONVERTED: [(&str, &str, &str); 3] = [
+/// Text of four bytes a character.
+pub(super) const UTF_32: &str = "text in UTF-32";
+
+/// Contents that are not read, by name, each with its ending and the command that converts it.
+const CONVERTED: [(&str, &str, &str); 4] = [
     (
         "ORC",
         ".orc",
@@ -22,6 +25,7 @@ const CONVERTED: [(&str, &str, &str); 3] = [
         "",
         "python3 -c 'import pyarrow.feather as f; f.write_feather(f.read_table(\"a.feather\"), \"b.feather\")'",
     ),
+    (UTF_32, "", "iconv -f UTF-32 -t UTF-8 a.txt >b.txt"),
 ];
 
 /// Returns the name of a kind of table that is not read, and the command that converts it, by the
@@ -33,7 +37,7 @@ pub(super) fn conversion(name: &str) -> Option<(&'static str, &'static str)> {
     found.map(|(what, _, command)| (*what, *command))
 }
 
-/// Returns the command that converts a kind of table.
+/// Returns the command that converts what is not read.
 pub(super) fn command(what: &str) -> Option<&'static str> {
     CONVERTED.iter().find(|table| table.0 == what).map(|table| table.2)
 }

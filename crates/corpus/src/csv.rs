@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use super::columns::Columns;
 use super::field_path::FieldPath;
+use super::notes::Notes;
 use super::reader::RecordReader;
 use super::records::{Cell, Form, RecordError, Records};
 use super::there::listed;
@@ -21,7 +22,7 @@ pub(super) use dialect::Dialect;
 pub use dialect::Quote;
 pub(super) use opened::{Opened, open};
 pub use options::{TableOptions, TextEncoding};
-use rows::{Row, Rows};
+use rows::{BYTE_ORDER_MARK, Row, Rows};
 
 pub(super) struct Csv<R> {
     rows: Rows<R>,
@@ -30,10 +31,13 @@ pub(super) struct Csv<R> {
     header: Option<Header>,
     record_bytes_max: usize,
     ended: bool,
+    notes: Notes,
+    /// Name of the input in the notes.
+    name: String,
 }
 
 struct Header {
-    n_cells: usize,
+    cells: Vec<Vec<u8>>,
     /// Place in a row of each requested column.
     places: Vec<Option<usize>>,
     /// Writer of whole rows, if requested.
@@ -53,12 +57,19 @@ impl<R: BufRead> Csv<R> {
             header: None,
             record_bytes_max,
             ended: false,
+            notes: Notes::default(),
+            name: String::new(),
         }
     }
 
     /// Also uses whole rows, as `whole_rows` says.
     pub(super) fn with_whole_rows(self, whole_rows: &WholeRows) -> Self {
         Self { whole_rows: whole_rows.clone(), ..self }
+    }
+
+    /// Notes in `notes` what is to be said of the input `name`.
+    pub(super) fn with_notes(self, notes: &Notes, name: &str) -> Self {
+        Self { notes: notes.clone(), name: name.to_owned(), ..self }
     }
 }
 
@@ -75,8 +86,10 @@ impl<R: BufRead> RecordReader for Csv<R> {
             let row = self.rows.skip_blank_lines().map(|()| self.rows.number);
             let row = row.and_then(|number| Ok((number, self.rows.read_row()?)));
             let broken = |why: &str| RecordError::Broken(why.to_owned());
+            let is_repeated = matches!(row, Ok((_, Row::Whole))) && self.repeats_header();
             if let (Some(header), Ok((_, row))) = (&mut self.header, &row)
                 && !matches!(row, Row::End)
+                && !is_repeated
             {
                 header.alone_in = None;
             }
@@ -96,7 +109,9 @@ impl<R: BufRead> RecordReader for Csv<R> {
                     let why = format!("the quote that opens in line {line} is never closed; {QUOTE_HELP}");
                     records.push_error(number, broken(&why));
                 }
-                Ok((number, Row::TooLong | Row::Misquoted(_))) if self.header.is_none() => {
+                Ok((number, Row::TooLong | Row::Misquoted(_) | Row::WithRows(_)))
+                    if self.header.is_none() =>
+                {
                     self.ended = true;
                     records.push_error(
                         number,
@@ -111,6 +126,15 @@ impl<R: BufRead> RecordReader for Csv<R> {
                         "a quote opens in line {line}, and text follows the one that closes it; {QUOTE_HELP}"
                     );
                     records.push_error(number, RecordError::Damaged(why));
+                }
+                Ok((number, Row::WithRows(line))) => {
+                    let why = format!(
+                        "the quoted cell that opens in line {line} takes in whole rows; {QUOTE_HELP}"
+                    );
+                    records.push_error(number, RecordError::Damaged(why));
+                }
+                Ok((_, Row::Whole)) if is_repeated => {
+                    self.notes.add(&self.name, "rows that repeat the header are passed over".to_owned());
                 }
                 Ok((number, Row::Whole)) => self.take_row(number, records),
             }
@@ -128,7 +152,7 @@ impl<R: BufRead> Csv<R> {
         let names = |rows: &Rows<R>| (0..rows.n_cells()).map(|i| rows.cell(i).to_vec()).collect();
         Ok(match self.rows.read_row()? {
             Row::Whole => Some(names(&self.rows)),
-            Row::TooLong | Row::Misquoted(_) | Row::Unclosed(_) | Row::End => None,
+            Row::TooLong | Row::Misquoted(_) | Row::WithRows(_) | Row::Unclosed(_) | Row::End => None,
         })
     }
 
@@ -149,6 +173,17 @@ impl<R: BufRead> Csv<R> {
         })
     }
 
+    /// Returns true if the row read last is the header once more, as tables joined end to end have
+    /// it, with or without a byte order mark. Where rows have one cell it may be a record.
+    fn repeats_header(&self) -> bool {
+        let Some(Header { cells, .. }) = &self.header else { return false };
+        let is_same = |(i, name): (usize, &Vec<u8>)| match self.rows.cell(i) {
+            cell if i == 0 => cell.strip_prefix(BYTE_ORDER_MARK).unwrap_or(cell) == name,
+            cell => cell == name,
+        };
+        cells.len() > 1 && self.rows.n_cells() == cells.len() && cells.iter().enumerate().all(is_same)
+    }
+
     /// Takes the row read last as the header, or adds it to the records.
     fn take_row(&mut self, number: u64, records: &mut Records) {
         let n_cells = self.rows.n_cells();
@@ -165,13 +200,14 @@ impl<R: BufRead> Csv<R> {
             let lines = twice
                 .map_or(Ok(()), |path| Err(format!("several columns are called {path}")))
                 .and_then(|()| Lines::new(&self.whole_rows, &names));
+            let cells = names.iter().map(|name| name.to_vec()).collect();
             let shown: Vec<_> = names.iter().map(|name| String::from_utf8_lossy(name)).collect();
             let names: Arc<str> = listed(shown.iter().map(|name| &**name)).into();
             match lines {
                 Ok(lines) => {
                     let alone_in = Some(number);
                     records.name_columns(&names);
-                    self.header = Some(Header { n_cells, places, lines, names, alone_in });
+                    self.header = Some(Header { cells, places, lines, names, alone_in });
                 }
                 Err(why) => {
                     records.push_error(number, RecordError::Broken(why));
@@ -180,8 +216,11 @@ impl<R: BufRead> Csv<R> {
             }
             return;
         };
-        if n_cells != header.n_cells {
-            let reason = format!("{n_cells} cells, where the header has {}", header.n_cells);
+        if n_cells != header.cells.len() {
+            let reason = format!(
+                "{n_cells} cells, where the header has {}; --delimiter names what is between cells",
+                header.cells.len()
+            );
             records.push_error(number, RecordError::Damaged(reason));
             return;
         }
@@ -204,156 +243,4 @@ impl<R: BufRead> Csv<R> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::{BufReader, Read};
-
-    use super::super::fields::testing::{names, rows};
-    use super::super::format::Format;
-    use super::rows::{ROW_BYTES, ROW_CELLS_MAX};
-    use super::*;
-
-    /// Reads `content` a few bytes at a time and checks the id and the text, or the reason, of
-    /// every row.
-    #[track_caller]
-    fn check(content: impl AsRef<[u8]>, record_bytes_max: usize, expected: &[(u64, Result<&str, &str>)]) {
-        for step in [3, 4096] {
-            let content = BufReader::with_capacity(step, content.as_ref());
-            let mut csv =
-                Csv::new(content, Dialect::with(b','), names(&["text"], false).columns(), record_bytes_max);
-            let rows = rows(&mut csv, names(&["text"], false));
-            assert_eq!(rows.len(), expected.len(), "{rows:?}");
-            for ((number, row), (expected_number, expected)) in rows.iter().zip(expected) {
-                assert_eq!(number, expected_number, "{rows:?}");
-                match (row, expected) {
-                    (Ok(row), Ok(expected)) => assert_eq!(row, expected),
-                    (Err(reason), Err(part)) => assert!(reason.contains(part), "{reason:?}: {part:?}"),
-                    _ => panic!("{rows:?}"),
-                }
-            }
-        }
-    }
-
-    /// A table between tabs whose first quoted cell comes after the sample by which dialects are
-    /// told.
-    #[test]
-    fn a_late_quote_between_tabs() {
-        let plain: String = (0..5_000).map(|n| format!("{n}\ta text without quotes\n")).collect();
-        for (late, expected) in
-            [("x\t\"a\"\"b\ty\"\n", "x a\"b\ty"), ("x\t\"a\" he said\n", "x \"a\" he said")]
-        {
-            let content = format!("id\ttext\n{plain}{late}{plain}");
-            let opened = open(content.as_bytes(), Format::Tsv, TableOptions::default());
-            let (columns, dialect) = (names(&["text"], false).columns(), opened.dialect);
-            let mut csv = Csv::new(opened.content, dialect, columns, 1 << 20);
-            let rows = rows(&mut csv, names(&["text"], false));
-            assert_eq!(rows.len(), 10_001);
-            assert_eq!(rows[5_000].1.as_deref(), Ok(expected));
-        }
-    }
-
-    #[test]
-    fn rows_have_the_number_of_their_first_line() {
-        check("", 99, &[]);
-        check("id,text\n", 99, &[]);
-        check("id,text\na,b", 99, &[(2, Ok("a b"))]);
-        check(
-            "\u{feff}id,x,text\r\na,,b\r\n\r\nc,,\"d\r\n\"\"e\"\r\nf,,\r\n",
-            99,
-            &[(2, Ok("a b")), (4, Ok("c d\r\n\"e")), (6, Ok("f "))],
-        );
-        check("text,id\rb,a\r", 99, &[(2, Ok("a b"))]);
-    }
-
-    /// As Excel writes "CSV (Macintosh)". The lengths bring each line end to the end of a buffer.
-    #[test]
-    fn a_carriage_return_alone_ends_a_line() {
-        for id in ["", "1", "12", "123"] {
-            let content = format!("id,text\ra{id},\"b\rc\r\nd\ne\r\"\r\r\n\r\rf,g\rh,\"\"\"\r\n\"\r\ni,j");
-            let first = format!("a{id} b\rc\r\nd\ne\r");
-            let rows = [(2, Ok(&*first)), (10, Ok("f g")), (11, Ok("h \"\r")), (13, Ok("i j"))];
-            check(content, 99, &rows);
-        }
-    }
-
-    #[test]
-    fn rows_that_will_not_do_are_named_and_the_rest_goes_on() {
-        check(
-            "id,text\na\nb,c,d\ne,f\n",
-            99,
-            &[(2, Err("1 cells, where")), (3, Err("3 cells")), (4, Ok("e f"))],
-        );
-        check("id,text\n,b\nc,d\n", 99, &[(2, Err("\"id\" holds null")), (3, Ok("c d"))]);
-        check("name,text\na,b\n", 99, &[(2, Err("no field \"id\""))]);
-        check("id,text,text\na,b,c\n", 99, &[(1, Err("several columns are called"))]);
-        check("a,b\n", 99, &[(1, Err("it has one row only"))]);
-        check("\n\na text and no header", 99, &[(3, Err("it has one row only"))]);
-        check(b"id,text\na,\xff\nc,d\n", 99, &[(2, Err("\"text\" is not valid UTF-8")), (3, Ok("c d"))]);
-        check(
-            "id,text\na,12345678\nc,\"1\n2345678\"\nd,e\n",
-            8,
-            &[(2, Err("longer than 8 bytes")), (3, Err("longer than 8 bytes")), (5, Ok("d e"))],
-        );
-        let wide = format!("id,text\n{}\na,b\n", ",".repeat(2 * ROW_CELLS_MAX));
-        check(wide, 99, &[(2, Err("longer than")), (3, Ok("a b"))]);
-        check(format!("{}\n", "x".repeat(2 * ROW_BYTES)), 99, &[(1, Err("names the fields is too long"))]);
-    }
-
-    #[test]
-    fn columns_there_are_named_for_one_that_is_missing() {
-        check("name,a;b\na,b\n", 99, &[(2, Err("no field \"id\"; it has \"name\", \"a;b\";"))]);
-    }
-
-    /// Rows once lay in the cell of such a quote, or changed without a word.
-    #[test]
-    fn quotes_that_do_not_pair_are_named_and_no_row_is_lost_in_a_cell() {
-        check(
-            "id,text\na,b\nc,\"d\ne,f\n",
-            99,
-            &[(2, Ok("a b")), (3, Err("the quote that opens in line 3 is never closed"))],
-        );
-        let long = format!("id,text\na,\"{}", "line\n".repeat(100_000));
-        check(long, 99, &[(2, Err("opens in line 2 is never closed"))]);
-        check(
-            "id,text\r\n1,\"a\r\n2,b\r\n3,\"c\r\n4,d\r\n",
-            99,
-            &[(2, Err("quote opens in line 2")), (3, Ok("2 b")), (4, Err("opens in line 4 is never closed"))],
-        );
-        check(
-            "id,text\n1,\"a \\\"b\\\" c\"\n2,d\n\"3\" ,\"e\"\n",
-            99,
-            &[(2, Err("text follows")), (3, Ok("2 d")), (4, Ok("3 e"))],
-        );
-        check("id,text\r1,\"a\" b\r2,c\r", 99, &[(2, Err("text follows")), (3, Ok("2 c"))]);
-        check("id,text\n1,say \"a\"\n2,\"\"\n", 99, &[(2, Ok("1 say \"a\"")), (3, Ok("2 "))]);
-        let (dialect, content) = (
-            Dialect { has_escapes: true, ..Dialect::with(b',') },
-            br#"id,text
-1,"a \"b\", \\ \n"
-"#,
-        );
-        let rows = rows(
-            &mut Csv::new(&content[..], dialect, names(&["text"], false).columns(), 99),
-            names(&["text"], false),
-        );
-        assert_eq!(rows, [(2, Ok(r#"1 a "b", \ \n"#.to_owned()))]);
-    }
-
-    #[test]
-    fn a_source_that_breaks_off_says_so() {
-        struct Broken;
-        impl Read for Broken {
-            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-                Err(io::Error::other("the disk is gone"))
-            }
-        }
-        let reader = BufReader::new(b"id,text\na,b\nc,".chain(Broken));
-        let rows = rows(
-            &mut Csv::new(reader, Dialect::with(b','), names(&["text"], false).columns(), 99),
-            names(&["text"], false),
-        );
-        assert!(
-            matches!(&rows[..], [(2, Ok(_)), (3, Err(reason))] if reason.contains("disk is gone")),
-            "{rows:?}"
-        );
-    }
-}
+mod tests;

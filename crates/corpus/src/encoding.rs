@@ -1,9 +1,14 @@
 //! Decoding of bytes to text without a promise of UTF-8.
 
+mod western;
+
 use std::borrow::Cow;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, ISO_2022_JP, REPLACEMENT, UTF_8, WINDOWS_1252};
+use memchr::memchr_iter;
+
+use western::is_western;
 
 /// Least number of characters beyond ASCII for each character that cannot be decoded, for a text to
 /// be in an encoding all the same: a byte that does not fit then costs itself.
@@ -15,6 +20,8 @@ const ONE_LOST_IN: usize = 20;
 const LOST_MAX: usize = 2;
 
 const LOST: char = char::REPLACEMENT_CHARACTER;
+
+pub(super) const ESCAPE: u8 = 0x1b;
 
 /// Decodes by the byte order mark, else as UTF-8 if valid, else by the most likely encoding;
 /// GB18030 is among the candidates.
@@ -57,7 +64,7 @@ pub(super) fn check_legible(text: &str) -> Result<(), String> {
 
 /// Decodes by the byte order mark, else as UTF-8 if valid or all but valid, else by the first
 /// encoding of `declared` that fits, else by the most likely one. The bytes decide between two that
-/// fit.
+/// fit. The escapes of ISO-2022-JP come before UTF-8.
 pub(super) fn decode_declared<'a>(
     bytes: &'a [u8],
     declared: &[&'static Encoding],
@@ -72,11 +79,14 @@ pub(super) fn decode_declared<'a>(
     };
     // Text in these may be valid UTF-8 too, but each has a byte that a text in UTF-8 lacks.
     let is_beyond_ascii = |encoding: &'static Encoding| match encoding {
-        encoding if encoding == ISO_2022_JP => bytes.contains(&0x1b),
+        encoding if encoding == ISO_2022_JP => bytes.contains(&ESCAPE),
         encoding => !encoding.is_ascii_compatible() && bytes.contains(&0),
     };
     let mut beyond_ascii = declared.iter().copied().filter(|encoding| is_beyond_ascii(encoding));
     if let Some(text) = beyond_ascii.find_map(whole) {
+        return Ok(text);
+    }
+    if let Some(text) = in_iso_2022_jp(bytes) {
         return Ok(text);
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
@@ -89,9 +99,7 @@ pub(super) fn decode_declared<'a>(
     if let Some(text) = nearly(UTF_8, bytes) {
         return Ok(text);
     }
-    let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
-    detector.feed(bytes, true);
-    let guess = detector.guess(None, Utf8Detection::Allow);
+    let guess = likely(bytes, true);
     let mut fitting: Vec<_> =
         declared.iter().filter_map(|encoding| Some((*encoding, whole(encoding)?))).collect();
     // Every byte fits the single-byte encodings, and the Western one is what servers name unasked.
@@ -104,6 +112,21 @@ pub(super) fn decode_declared<'a>(
     }
     whole(guess)
         .ok_or_else(|| format!("the encoding cannot be told: not UTF-8, and not quite {}", guess.name()))
+}
+
+/// Returns the most likely encoding of bytes that are not all ASCII, and not UTF-8. `is_whole` says
+/// that they are all of the text.
+pub(super) fn likely(bytes: &[u8], is_whole: bool) -> &'static Encoding {
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    detector.feed(bytes, is_whole);
+    let guess = detector.guess(None, Utf8Detection::Deny);
+    if guess != WINDOWS_1252 && is_western(bytes) { WINDOWS_1252 } else { guess }
+}
+
+/// Decodes a text in ISO-2022-JP, which has escapes that terminals do not know.
+pub(super) fn in_iso_2022_jp(bytes: &[u8]) -> Option<Cow<'_, str>> {
+    let is_escape = |at: usize| matches!(bytes[at + 1..], [b'$', b'@' | b'B', ..] | [b'(', b'I' | b'J', ..]);
+    memchr_iter(ESCAPE, bytes).any(is_escape).then(|| nearly(ISO_2022_JP, bytes)).flatten()
 }
 
 /// Decodes a text that is all but valid.
@@ -137,12 +160,24 @@ mod tests {
             (SHIFT_JIS, "地下鉄七号線の延伸区間で、きょうから試運転が始まりました。"),
             (EUC_JP, "地下鉄七号線の延伸区間で、きょうから試運転が始まりました。"),
             (WINDOWS_1252, "Die Fähre über den Fluß fährt künftig öfter."),
+            (ISO_2022_JP, "港の新しい灯台が点灯しました。"),
             (UTF_8, CHINESE),
         ] {
             let (bytes, _, unmappable) = encoding.encode(text);
             assert!(!unmappable);
             assert_eq!(decode(&bytes).unwrap(), text, "{}", encoding.name());
         }
+    }
+
+    #[test]
+    fn escapes_of_japanese_are_not_those_of_terminals() {
+        let red = "\u{1b}[31mred\u{1b}(B and \u{1b}[1mbold\u{1b}[0m";
+        assert_eq!(decode(red.as_bytes()).unwrap(), red);
+        // A text in UTF-8 that tells of an escape.
+        let told = format!("{CHINESE} \u{1b}$B");
+        assert_eq!(decode(told.as_bytes()).unwrap(), told);
+        let (cut, ..) = ISO_2022_JP.encode("港の新しい灯台が点灯しました。");
+        assert!(decode(&cut[..cut.len() - 4]).unwrap().starts_with("港の新しい灯台が点灯しました"));
     }
 
     #[test]

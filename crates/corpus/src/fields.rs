@@ -55,7 +55,7 @@ pub struct Fields {
     ranking: Option<Ranking>,
     label: Option<FieldPath>,
     json: JsonFields,
-    /// Flags that the first record without an id or a text suggests.
+    /// Flags that the first record without an id or a text suggests, or a first line without JSON.
     suggested: OnceLock<Option<String>>,
 }
 
@@ -127,8 +127,8 @@ impl Fields {
         std::iter::once(&self.id).chain(&self.texts).flat_map(FieldPath::outermost)
     }
 
-    /// Returns the flags with which the first record without an id or a text might have been read,
-    /// as in `--text-field body`.
+    /// Returns the flags with which the first record that has no id or text, or is no JSON, might
+    /// have been read, as in `--text-field body`.
     pub fn suggested(&self) -> Option<&str> {
         self.suggested.get()?.as_deref()
     }
@@ -157,7 +157,13 @@ impl Fields {
     pub fn parse<'a>(&self, record: RawRecord<'a>, place: Place<'_>) -> Result<Option<Record<'a>>, String> {
         match record.form {
             Form::Json => {
-                let values = self.json.parse(record.bytes)?;
+                let values = self.json.parse(record.bytes).inspect_err(|_| {
+                    if place.number == 1
+                        && let Some(flag) = likely::format(record.bytes)
+                    {
+                        self.suggested.get_or_init(|| Some(flag));
+                    }
+                })?;
                 self.check_presence(&values, Some(record.bytes), |path| there::in_line(record.bytes, path))?;
                 self.record(values, place).map(Some)
             }

@@ -130,7 +130,7 @@ impl Reading {
                     self.notes.add(origin.name(), format!("read as {unusual}"));
                 }
                 let csv = Csv::new(content, dialect, columns.clone(), record_bytes_max);
-                Box::new(csv.with_whole_rows(whole_rows))
+                Box::new(csv.with_whole_rows(whole_rows).with_notes(&self.notes, origin.name()))
             }
             Format::Arrow => Box::new(Arrow::new(content, columns, record_bytes_max)),
             Format::Parquet => return Err(io::Error::other("Parquet is read in parts")),

@@ -66,3 +66,13 @@ fn one_record_that_is_read_or_another_reason_lets_it_go_on() {
     let said = small.expect(1).stderr;
     assert!(said.contains("every record was rejected (2)") && said.contains("--text-field body"), "{said}");
 }
+
+#[test]
+fn a_table_on_standard_input_is_told_its_format() {
+    for (n, status) in [(2, 1), (1_500, 2)] {
+        let table = format!("id,text\n{}", "a,b\n".repeat(n));
+        let read = run_with_input("indexer", ["dedup", "-q", "-", "--output", "-"], table.as_bytes());
+        let said = read.expect(status).stderr;
+        assert!(said.contains("; give --format csv"), "{said}");
+    }
+}

@@ -37,6 +37,9 @@ pub(crate) struct Dialect {
     /// True if no cell has begun with a quote yet: the first one that does decides whether quotes
     /// count, by [`settled`](Self::settled).
     pub(super) is_open: bool,
+    /// True if a quoted cell may not take in whole rows: between tabs, where the user has not said
+    /// what quotes are.
+    pub(super) keeps_rows: bool,
 }
 
 impl FromStr for Quote {
@@ -69,19 +72,36 @@ impl Serialize for Quote {
 /// Fit of a dialect to a sample.
 #[derive(Clone, Copy, Default)]
 struct Fit {
-    /// Number of cells in the first row.
+    /// Number of cells that a row should have.
     n_columns: usize,
     n_rows: usize,
-    /// Number of rows with as many cells as the first.
+    /// Number of rows that have them.
     n_fitting: usize,
     n_misquoted: usize,
+    /// True if the sample ends inside quotes, in a row that may fit.
+    is_cut: bool,
     has_quoted: bool,
+}
+
+impl Fit {
+    /// Returns true if no fewer rows fit than without quotes, each row that does not taken off.
+    fn is_no_worse_than(self, plain: Self) -> bool {
+        self.score() >= plain.score()
+    }
+
+    /// Returns what fits less what does not, and what fits: between equals, the one in which more
+    /// rows fit has lost none in a cell.
+    fn score(self) -> (usize, usize) {
+        let n_fitting = self.n_fitting + usize::from(self.is_cut);
+        let n_misfits = self.n_rows - self.n_fitting + self.n_misquoted;
+        (SAMPLE_ROWS + n_fitting - n_misfits, n_fitting)
+    }
 }
 
 impl Dialect {
     /// Returns the usual dialect with this delimiter.
     pub(crate) fn with(delimiter: u8) -> Self {
-        Self { delimiter, quote: Some(QUOTE), has_escapes: false, is_open: false }
+        Self { delimiter, quote: Some(QUOTE), has_escapes: false, is_open: false, keeps_rows: false }
     }
 
     /// Tells the dialect of a table by its first bytes, of which `is_whole` says that they are all;
@@ -99,18 +119,29 @@ impl Dialect {
             Some(Quote::With(byte)) => Some(byte),
         };
         let mut dialect = Self { quote: quote_or(Some(QUOTE)), ..Self::with(usual) };
-        let fit = |dialect: Self| dialect.fit(sample, is_whole);
+        let fit = |dialect: Self| dialect.fit(sample, is_whole, None);
         dialect.delimiter = delimiter.unwrap_or_else(|| {
+            let with = |delimiter: &u8| fit(Self { delimiter: *delimiter, ..dialect });
             let fits = |delimiter: &u8| {
-                let fit = fit(Self { delimiter: *delimiter, ..dialect });
+                let fit = with(delimiter);
                 (fit.n_columns > 1).then(|| (100 * fit.n_fitting / fit.n_rows, fit.n_columns))
             };
+            let cuts_all = |delimiter: &u8| {
+                let fit = with(delimiter);
+                fit.n_rows > 1 && fit.n_misquoted == 0 && fit.n_fitting == fit.n_rows
+            };
             let others = DELIMITERS.into_iter().filter(|other| *other != usual && fits(other).is_some());
-            // The usual one is given up where it cuts no row, or most rows otherwise.
-            let is_usual = fits(&usual).is_some_and(|(share, _)| share >= 50);
-            let best = others.max_by_key(fits).filter(|best| !is_usual && fits(best) >= Some((50, 0)));
-            best.unwrap_or(usual)
+            // The usual one is given up where it cuts no row, or most rows otherwise. So is the
+            // comma, which numbers have, where another one cuts all rows into more cells.
+            let is_better = |best: &u8| match fits(&usual) {
+                Some((share, n_columns)) if share >= 50 => {
+                    usual == b',' && fits(best) > Some((100, n_columns)) && cuts_all(best)
+                }
+                _ => fits(best) >= Some((50, 0)),
+            };
+            others.max_by_key(fits).filter(is_better).unwrap_or(usual)
         });
+        dialect.keeps_rows = quote.is_none() && dialect.delimiter == b'\t';
         let mut found = fit(dialect);
         if found.n_misquoted > 0 && dialect.quote.is_some() {
             let escaped = Self { has_escapes: true, ..dialect };
@@ -119,10 +150,12 @@ impl Dialect {
                 (dialect, found) = (escaped, with_escapes);
             }
         }
-        // Few programs quote between tabs. Those that do close each quote.
-        let is_quoted = found.has_quoted && found.n_misquoted == 0 && found.n_fitting == found.n_rows;
-        if quote.is_none() && dialect.delimiter == b'\t' && !is_quoted {
-            dialect = Self { quote: None, has_escapes: false, is_open: !found.has_quoted, ..dialect };
+        // Few programs quote between tabs. Of those that do, the rows fit with their quotes.
+        if quote.is_none() && dialect.delimiter == b'\t' {
+            let plain = Self { quote: None, has_escapes: false, ..dialect };
+            if !found.has_quoted || !found.is_no_worse_than(fit(plain)) {
+                dialect = Self { is_open: !found.has_quoted, ..plain };
+            }
         }
         dialect
     }
@@ -135,39 +168,37 @@ impl Dialect {
     /// Decides whether quotes count, by the rows from the first one with a quote at the beginning
     /// of a cell. `n_columns` is the number of cells of the rows before.
     pub(super) fn settled(self, sample: &[u8], is_whole: bool, n_columns: usize) -> Self {
-        let quoted = Self { quote: Some(QUOTE), is_open: false, ..self };
-        let found = quoted.fit(sample, is_whole);
-        let fits = found.n_columns == n_columns && found.n_fitting == found.n_rows;
-        if found.n_rows > 0 && found.n_misquoted == 0 && fits {
-            quoted
-        } else {
-            Self { is_open: false, ..self }
-        }
+        let plain = Self { is_open: false, ..self };
+        let quoted = Self { quote: Some(QUOTE), ..plain };
+        let fit = |dialect: Self| dialect.fit(sample, is_whole, Some(n_columns));
+        if fit(quoted).is_no_worse_than(fit(plain)) { quoted } else { plain }
     }
 
-    fn fit(self, sample: &[u8], is_whole: bool) -> Fit {
+    /// Returns the fit to a sample, whose rows should have `n_columns` cells; as many as the first
+    /// row if `None`.
+    fn fit(self, sample: &[u8], is_whole: bool, n_columns: Option<usize>) -> Fit {
         // The last line of a part may lack its end.
         let end =
             if is_whole { sample.len() } else { sample.iter().rposition(|byte| *byte == b'\n').unwrap_or(0) };
-        let mut rows = Rows::new(&sample[..end], self, usize::MAX);
-        let mut fit = Fit::default();
+        let mut rows = Rows::new(&sample[..end], self, usize::MAX).with_columns(n_columns);
+        let mut fit = Fit { n_columns: n_columns.unwrap_or_default(), ..Fit::default() };
         while fit.n_rows + fit.n_misquoted < SAMPLE_ROWS {
             // A slice cannot fail.
             let Ok(row) = rows.skip_blank_lines().and_then(|()| rows.read_row()) else { break };
             match row {
                 Row::Whole => {
-                    if fit.n_rows == 0 {
+                    if fit.n_columns == 0 {
                         fit.n_columns = rows.n_cells();
                     }
                     fit.n_rows += 1;
                     fit.n_fitting += usize::from(rows.n_cells() == fit.n_columns);
                 }
-                Row::Misquoted(_) => fit.n_misquoted += 1,
-                Row::Unclosed(_) if is_whole => {
-                    fit.n_misquoted += 1;
+                Row::Misquoted(_) | Row::WithRows(_) => fit.n_misquoted += 1,
+                Row::Unclosed(_) => {
+                    (fit.n_misquoted, fit.is_cut) = (fit.n_misquoted + usize::from(is_whole), !is_whole);
                     break;
                 }
-                Row::TooLong | Row::Unclosed(_) | Row::End => break,
+                Row::TooLong | Row::End => break,
             }
         }
         fit.has_quoted = rows.n_quoted > 0;
@@ -213,6 +244,11 @@ mod tests {
             ("", b','),
             // One row with a comma too many is no reason to look elsewhere.
             ("id,text\n1,a\n2,b,c\n", b','),
+            // Commas that numbers have.
+            ("id;text;\"a, b\"\n1;The ferry sails;3,5\n2;At noon it goes;4,5\n", b';'),
+            ("id;text;height, m\n1;a;3,5\n2;b;4,5\n", b';'),
+            ("id,tags\n1,a;b;c\n2,a;b;c\n", b','),
+            ("id,text;lang\n1,a;b;c\n2,d\n", b','),
         ] {
             let quote = if delimiter == b'\t' { None } else { quote };
             check(sample, b',', delimiter, quote, false);
@@ -229,6 +265,38 @@ mod tests {
         check("id\ttext\n1\t\"a\n2\t\"b\n", b'\t', b'\t', None, false);
         check("id\ttext\n1\t\"a\" he said\n", b'\t', b'\t', None, false);
         check("id\ttext\n1\t\"never closed\n", b'\t', b'\t', None, false);
+    }
+
+    /// Once a single such row had quotes stand for themselves, and cut the rows with line breaks.
+    #[test]
+    fn rows_that_do_not_fit_either_way_are_no_reason_against_quotes() {
+        let quote = Some(b'"');
+        let row = "1\t\"He said \"\"hi\"\" to me\"\ta\n";
+        for other in ["2\tshort row\n", "(2 rows)\n", "2\t\"a\" b\"\tc\n"] {
+            let rows = format!("id\ttext\tx\n{row}{other}3\t\"two\nlines here\"\tb\n");
+            check(&rows, b'\t', b'\t', quote, false);
+            check(&rows, b',', b'\t', quote, false);
+            let open = Dialect::of(b"id\ttext\tx\n0\ta\tb\n", false, b'\t', None, None);
+            let late = rows.split_once('\n').unwrap().1;
+            assert_eq!(open.settled(late.as_bytes(), true, 3).quote, quote);
+        }
+        // A cell of many lines goes beyond the sample.
+        let long = format!("id\ttext\n1\t\"{}", "line\n".repeat(100));
+        assert_eq!(Dialect::of(long.as_bytes(), false, b'\t', None, None).quote, quote);
+        let long = b"id\ttext\n1\t\"a\nand a long line";
+        assert_eq!(Dialect::of(long, false, b'\t', None, None).quote, quote);
+        let raw = format!("id\ttext\n1\t\"a\n{}", "2\tb\n".repeat(100));
+        assert_eq!(Dialect::of(raw.as_bytes(), false, b'\t', None, None).quote, None);
+    }
+
+    #[test]
+    fn quotes_that_take_in_rows_do_not_count() {
+        check("id\ttext\n1\t\"a\n2\tb.\"\n3\tc\n", b'\t', b'\t', None, false);
+        check("id\ttext\tx\n1\t\"a\tz\n2\tb\tz\n3\tc\"\tz\n", b'\t', b'\t', None, false);
+        check("id\ttext\n1\t\"a\n\tb.\"\n2\t\"c\nd\ne\nf\"\n", b'\t', b'\t', Some(b'"'), false);
+        check("id,text\n1,\"a\n2,b.\"\n3,c\n", b',', b',', Some(b'"'), false);
+        let open = Dialect::of(b"id\ttext\n0\ta\n", false, b'\t', None, None);
+        assert_eq!(open.settled(b"1\t\"a\n2\tb.\"\n3\tc\n", true, 2).quote, None);
     }
 
     /// The first rows have no quote, and the first one that comes decides for all after it.

@@ -3,7 +3,7 @@
 
 use std::io::{self, BufRead};
 
-use memchr::{memchr, memchr2, memchr2_iter, memchr3};
+use memchr::{memchr, memchr_iter, memchr2, memchr2_iter, memchr3};
 
 use super::dialect::{Dialect, SAMPLE_BYTES};
 
@@ -16,7 +16,7 @@ pub(super) const ROW_CELLS_MAX: usize = 1 << 16;
 /// Maximum number of spaces between a closed quote and the end of its cell.
 const SPACES_MAX: usize = 64;
 
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 pub(super) struct Rows<R> {
     reader: R,
@@ -39,6 +39,8 @@ pub(super) struct Rows<R> {
     is_too_long: bool,
     /// Place behind an opening quote of the row, and the number of its line.
     opened: Option<(usize, u64)>,
+    /// The same of the first quoted cell with line breaks.
+    broken: Option<(usize, u64)>,
     is_begun: bool,
 }
 
@@ -48,6 +50,9 @@ pub(super) enum Row {
     /// Text follows a closed quote, which opens in this line, so that another one is missing. The
     /// row is what is before the end of that line.
     Misquoted(u64),
+    /// A quoted cell, which opens in this line, takes in whole rows. The row is what is before the
+    /// end of that line.
+    WithRows(u64),
     /// The file ends inside quotes, which open in this line.
     Unclosed(u64),
     End,
@@ -77,8 +82,14 @@ impl<R: BufRead> Rows<R> {
             row_bytes_max,
             is_too_long: false,
             opened: None,
+            broken: None,
             is_begun: false,
         }
+    }
+
+    /// Tells how many cells a row should have, other than the first row does.
+    pub(super) fn with_columns(self, n_columns: Option<usize>) -> Self {
+        Self { n_columns: n_columns.unwrap_or_default(), ..self }
     }
 
     pub(super) fn n_cells(&self) -> usize {
@@ -114,7 +125,7 @@ impl<R: BufRead> Rows<R> {
         self.start = self.at;
         self.cells.clear();
         self.ends.clear();
-        (self.is_too_long, self.opened) = (false, None);
+        (self.is_too_long, self.opened, self.broken) = (false, None, None);
         if self.peek(0)?.is_none() {
             return Ok(Row::End);
         }
@@ -135,7 +146,7 @@ impl<R: BufRead> Rows<R> {
                     return Ok(Row::Unclosed(self.opened.map_or(self.number, |(_, line)| line)));
                 }
                 Ending::Misquoted if !self.is_too_long => {
-                    return self.go_back().map(Row::Misquoted);
+                    return self.go_back(self.opened).map(Row::Misquoted);
                 }
                 Ending::Misquoted => {}
                 Ending::Cell | Ending::Row => self.ends.push(self.cells.len()),
@@ -150,9 +161,23 @@ impl<R: BufRead> Rows<R> {
                 if self.n_columns == 0 {
                     self.n_columns = self.ends.len();
                 }
-                return Ok(if self.is_too_long { Row::TooLong } else { Row::Whole });
+                return match self.broken {
+                    _ if self.is_too_long => Ok(Row::TooLong),
+                    Some(_) if self.has_rows() => self.go_back(self.broken).map(Row::WithRows),
+                    _ => Ok(Row::Whole),
+                };
             }
         }
+    }
+
+    /// Returns true if each line of the row, which has several, has as many cells as a row: they
+    /// are rows, between two quotes that do not belong together.
+    fn has_rows(&self) -> bool {
+        let lines = self.buffer[self.start..self.at].split(|byte| matches!(byte, b'\n' | b'\r'));
+        let n_cells = |line: &[u8]| memchr_iter(self.dialect.delimiter, line).count() + 1;
+        self.dialect.keeps_rows
+            && self.n_columns > 1
+            && lines.filter(|line| !line.is_empty()).all(|line| n_cells(line) == self.n_columns)
     }
 
     /// Settles an open dialect by the rows from this one on.
@@ -211,6 +236,7 @@ impl<R: BufRead> Rows<R> {
                 break;
             }
         }
+        self.broken = self.broken.or(self.opened.filter(|(_, line)| self.number > *line));
         let mut n_spaces = 0;
         while n_spaces < SPACES_MAX && self.dialect.delimiter != b' ' && self.peek(n_spaces)? == Some(b' ') {
             n_spaces += 1;
@@ -253,10 +279,10 @@ impl<R: BufRead> Rows<R> {
         }
     }
 
-    /// Goes back to the end of the line with the last opening quote: what follows are rows.
+    /// Goes back to the end of the line with the opening quote of a cell: what follows are rows.
     /// Returns the number of that line.
-    fn go_back(&mut self) -> io::Result<u64> {
-        let (place, number) = self.opened.unwrap_or((self.at, self.number));
+    fn go_back(&mut self, opened: Option<(usize, u64)>) -> io::Result<u64> {
+        let (place, number) = opened.unwrap_or((self.at, self.number));
         self.at = place;
         self.number = number;
         loop {
@@ -294,7 +320,8 @@ impl<R: BufRead> Rows<R> {
         };
         self.buffer.drain(..self.start);
         self.at -= self.start;
-        self.opened = self.opened.map(|(place, line)| (place.saturating_sub(self.start), line));
+        let moved = |(place, line): (usize, u64)| (place.saturating_sub(self.start), line);
+        (self.opened, self.broken) = (self.opened.map(moved), self.broken.map(moved));
         self.start = 0;
         let n = available.len();
         self.buffer.extend_from_slice(available);

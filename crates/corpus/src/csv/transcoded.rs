@@ -6,11 +6,15 @@
 
 use std::io::{self, Read};
 
-use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Decoder, DecoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use encoding_rs::{Decoder, DecoderResult, Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE};
+
+use super::super::encoding::{ESCAPE, in_iso_2022_jp, likely};
 
 /// Number of bytes read at a time, by which an encoding is told.
 const PART_BYTES: usize = 64 << 10;
+
+/// Length of an escape of ISO-2022-JP.
+const ESCAPE_BYTES: usize = 3;
 
 /// A byte of no UTF-8, in the place of what the encoding does not have.
 const NO_TEXT: u8 = 0xff;
@@ -31,6 +35,15 @@ enum State {
     Ascii,
     Utf8,
     Other(Box<Decoder>),
+}
+
+impl State {
+    fn of(encoding: &'static Encoding) -> Self {
+        match encoding == UTF_8 {
+            true => Self::Utf8,
+            false => Self::Other(Box::new(encoding.new_decoder_without_bom_handling())),
+        }
+    }
 }
 
 impl<R: Read> Transcoded<R> {
@@ -66,17 +79,19 @@ impl<R: Read> Transcoded<R> {
         if let State::Begin(given) = self.state {
             self.state = begin(&mut part, given);
         }
-        if matches!(self.state, State::Ascii)
-            && let Some(place) = part.iter().position(|byte| !byte.is_ascii())
-        {
-            // Far into the part, too little would be left to tell by.
-            if !self.is_ended && place > PART_BYTES / 2 {
+        if matches!(self.state, State::Ascii) {
+            let is_far = (PART_BYTES / 2..part.len()).contains(&Encoding::ascii_valid_up_to(&part));
+            let is_cut = part[part.len().saturating_sub(ESCAPE_BYTES - 1)..].contains(&ESCAPE);
+            // Far into the part, or behind half an escape, too little would be left to tell by.
+            if !self.is_ended && (is_far || is_cut) {
                 part.extend(self.read_part());
             }
-            self.state = match guess(&part[place..], self.is_ended) {
-                None => State::Utf8,
-                Some(encoding) => State::Other(Box::new(encoding.new_decoder_without_bom_handling())),
-            };
+            let n_ascii = Encoding::ascii_valid_up_to(&part);
+            if n_ascii < part.len() {
+                self.state = guess(&part, self.is_ended).map_or(State::Utf8, State::of);
+            } else if in_iso_2022_jp(&part).is_some() {
+                self.state = State::of(ISO_2022_JP);
+            }
         }
         self.at = 0;
         match &mut self.state {
@@ -124,14 +139,10 @@ fn begin(part: &mut Vec<u8>, given: Option<&'static Encoding>) -> State {
         [true, false, true, false, true, false, true, false] => Some(UTF_16BE),
         _ => None,
     };
-    match marked.map(|(encoding, _)| encoding).or(given).or(unmarked) {
-        None => State::Ascii,
-        Some(encoding) if encoding == UTF_8 => State::Utf8,
-        Some(encoding) => State::Other(Box::new(encoding.new_decoder_without_bom_handling())),
-    }
+    marked.map(|(encoding, _)| encoding).or(given).or(unmarked).map_or(State::Ascii, State::of)
 }
 
-/// Returns the encoding of `bytes`, which begin with one that is not ASCII; `None` for UTF-8.
+/// Returns the encoding of `bytes`, which are not all ASCII; `None` for UTF-8.
 fn guess(bytes: &[u8], is_whole: bool) -> Option<&'static Encoding> {
     let is_utf8 = match std::str::from_utf8(bytes) {
         Ok(_) => true,
@@ -149,11 +160,8 @@ fn guess(bytes: &[u8], is_whole: bool) -> Option<&'static Encoding> {
     if n_characters >= n_damaged {
         return None;
     }
-    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
-    detector.feed(bytes, is_whole);
-    let encoding = detector.guess(None, Utf8Detection::Deny);
-    let mut text = Vec::new();
-    let fits = decode(&mut encoding.new_decoder_without_bom_handling(), bytes, is_whole, &mut text);
+    let encoding = likely(bytes, is_whole);
+    let fits = decode(&mut encoding.new_decoder_without_bom_handling(), bytes, is_whole, &mut Vec::new());
     fits.then_some(encoding)
 }
 
@@ -210,6 +218,38 @@ mod tests {
                 assert_eq!(String::from_utf8(read).unwrap(), text);
                 assert!(found == Some(encoding.name()) || found == Some("GBK"), "{found:?}");
             }
+        }
+    }
+
+    #[test]
+    fn iso_2022_jp_is_told_by_its_escapes() {
+        let table = "id,text\n1,地下鉄七号線の延伸区間で、きょうから試運転が始まりました。\n";
+        for n_ascii in
+            [0, 40_000, PART_BYTES - 9, PART_BYTES - 10, PART_BYTES - 11, PART_BYTES, 3 * PART_BYTES]
+        {
+            let text = format!("{}\n{table}{table}", "x".repeat(n_ascii));
+            let (bytes, ..) = ISO_2022_JP.encode(&text);
+            let (read, found) = read(&bytes, None);
+            assert_eq!((String::from_utf8(read).unwrap(), found), (text, Some("ISO-2022-JP")), "{n_ascii}");
+        }
+        // One escape after another, as where texts are joined, is damage.
+        let (text, ..) = ISO_2022_JP.encode("地下鉄七号線の延伸区間で");
+        let joined = [b"id,text\n1,", &text[..], &text, b"\n"].concat();
+        assert_eq!(read(&joined, None).1, Some("ISO-2022-JP"));
+        for text in ["id,text\n1,\u{1b}[31mred\u{1b}(B\n", "id,text\n1,\u{1b}$B is an escape é\n", "\u{1b}"]
+        {
+            assert_eq!(read(text.as_bytes(), None), (text.into(), None));
+        }
+    }
+
+    #[test]
+    fn a_sign_or_an_accent_does_not_tell_an_encoding() {
+        let table =
+            "id,text\n1,It was a na\u{ef}ve plan for the harbour\n2,A price of £500 for the building\n";
+        for begun in [0, PART_BYTES] {
+            let text = "x".repeat(begun) + table;
+            let (bytes, ..) = WINDOWS_1252.encode(&text);
+            assert_eq!(read(&bytes, None), (text.into(), Some("windows-1252")));
         }
     }
 

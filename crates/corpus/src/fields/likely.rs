@@ -1,5 +1,7 @@
-//! Flags for records that lack the fields of their id or text, guessed from the fields they have.
+//! Flags for records that lack the fields of their id or text, guessed from the fields they have,
+//! and for those of another format.
 
+use crate::format::Format;
 use crate::members::Members;
 
 /// Usual names of a text, the likeliest first.
@@ -42,6 +44,9 @@ const IDS: [&str; 14] = [
     "filename",
 ];
 
+/// Maximum number of bytes in the name of a column.
+const NAME_BYTES_MAX: usize = 40;
+
 /// Least bytes of a string that may be a text, whatever its name is.
 const TEXT_BYTES_MIN: usize = 40;
 
@@ -57,6 +62,15 @@ pub(super) fn flags(there: &str, line: Option<&[u8]>, lacks_id: bool, lacks_text
         flags.push(format!("--text-field {}", in_shell(&text)));
     }
     (!flags.is_empty()).then(|| flags.join(" "))
+}
+
+/// The flag that names the format of a file whose first line, which is no JSON, names columns.
+pub(super) fn format(line: &[u8]) -> Option<String> {
+    let line = std::str::from_utf8(line).ok()?;
+    let delimiter = ['\t', ',', ';', '|'].into_iter().find(|delimiter| line.contains(*delimiter))?;
+    let is_name = |cell: &str| cell.len() <= NAME_BYTES_MAX && !cell.contains(['{', '}', '[', ']', '#']);
+    let format = if delimiter == '\t' { Format::Tsv } else { Format::Csv };
+    line.split(delimiter).all(is_name).then(|| format!("--format {format}"))
 }
 
 /// The first of `names` among the quoted ones in `there`, as it is written there.
@@ -103,6 +117,20 @@ mod tests {
             ("it has", Some(br#"{"short":"x"}"#), false, true, None),
         ] {
             assert_eq!(flags(there, line, lacks_id, lacks_text).as_deref(), expected, "{there}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_names_columns_says_the_format() {
+        for (line, expected) in [
+            ("id,text", Some("--format csv")),
+            ("\u{feff}id;text", Some("--format csv")),
+            ("\"id\"\t\"text, long\"", Some("--format tsv")),
+            ("text", None),
+            ("\"id\":1, \"text\":\"a\"}", None),
+            ("It was a long sentence, which went on and on and named no column.", None),
+        ] {
+            assert_eq!(format(line.as_bytes()).as_deref(), expected, "{line}");
         }
     }
 }

@@ -162,3 +162,16 @@ fn labels() {
         }
     }
 }
+
+#[test]
+fn a_table_read_as_json_suggests_its_format() {
+    for (number, line, expected) in
+        [(1, "id,text", Some("--format csv")), (2, "id,text", None), (1, "{,", None)]
+    {
+        let fields = Fields::new(names(&["text"], false));
+        let record = RawRecord { form: Form::Json, bytes: line.as_bytes(), cells: &[], columns: "" };
+        let place = Place { origin: &Origin::named("-", 0), number, position: Position::default() };
+        fields.parse(record, place).unwrap_err();
+        assert_eq!(fields.suggested(), expected, "{number} {line}");
+    }
+}

@@ -60,8 +60,8 @@ impl fmt::Display for RejectedAlike {
         let Self { reason, suggested } = self;
         // The help at the end of the reason is said better by the flags.
         let (reason, help) = match (suggested, reason.rsplit_once("; ")) {
-            (Some(flags), Some((reason, _))) => (reason, format!("; give {flags}")),
-            _ => (&**reason, String::new()),
+            (Some(flags), cut) => (cut.map_or(&**reason, |(reason, _)| reason), format!("; give {flags}")),
+            (None, _) => (&**reason, String::new()),
         };
         let n = Grouped(RECORDS);
         write!(
