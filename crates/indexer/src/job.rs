@@ -329,8 +329,9 @@ impl Job {
                     progress.console().print(format_args!("{warning}"));
                 }
                 make_room(sink.index(), &mut memory, &progress.console());
-                // Without a checkpoint: it would fall after other records than that of a run with more
-                // memory, and a job that is killed meanwhile would find another call in its log.
+                // Without a checkpoint: it would fall after other records than that of a run with
+                // more memory, and a job that is killed meanwhile would find another call in its
+                // log.
                 Ok(memory.check_leap(sink.leap_bytes(), journal.is_some())?)
             })?;
             sink.check_end(&mut rejects)?;

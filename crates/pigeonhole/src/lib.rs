@@ -20,6 +20,7 @@ mod upkeep;
 use std::io::{self, Write};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use program::flags::input_words;
 use program::settings;
 
 /// Look at texts, fingerprints, row keys, schemes and indexes.
@@ -56,8 +57,8 @@ enum Command {
     ///
     /// The similarity is the share of the character n-grams that both texts have, of those that
     /// either has, counted in the texts. The verdict is that of a new index, which counts, or of
-    /// the index of --store. --why shows what makes the simhashes, which only propose: bits, margins
-    /// and terms.
+    /// the index of --store. --why shows what makes the simhashes, which only propose: bits,
+    /// margins and terms.
     Compare(compare::Args),
     /// Hold what the programs call near-duplicates in a corpus against the exact truth
     ///
@@ -246,8 +247,8 @@ pub fn main() -> u8 {
         Command::Compare(args) => compare::run(args, &mut stdout).map(|()| 0),
         Command::Eval(args) => eval::run(args, &mut stdout).map(|()| 0),
         Command::Tune(args) => {
-            let inputs = settings::inputs(&command_line(), &matches);
-            eval::tune::run(args, &inputs, &mut stdout).map(|()| 0)
+            let words = matches.subcommand().map(|(_, given)| input_words(given)).unwrap_or_default();
+            eval::tune::run(args, &words, &mut stdout).map(|()| 0)
         }
         Command::Key(command) => key::run(command, &mut stdout).map(|()| 0),
         Command::Query(args) => query::run(args, &mut stdout).map(|()| 0),

@@ -10,7 +10,7 @@ mod uri;
 
 pub use built::{BuiltArgs, ClockArgs, parse_similarity};
 #[cfg(feature = "input")]
-pub use input::{FileArgs, IdArgs, PageArgs, RecordArgs, TextlessArgs, digits, page_text};
+pub use input::{FileArgs, IdArgs, PageArgs, RecordArgs, TextlessArgs, digits, input_words, page_text};
 pub use numbers::{bytes, count};
 pub use recipe::{DictionaryFileError, Fold, RecipeArgs, TermArgs};
 pub use store::{PlaceArgs, StoreArgs};

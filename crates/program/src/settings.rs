@@ -48,9 +48,6 @@ const HEADING: &str = "Settings";
 /// written for another purpose must not state a task, so these flags have no place in it either.
 pub const TASK: &str = "What to do";
 
-/// Heading of flags that name the inputs and say how they are read.
-pub const INPUT: &str = "Input";
-
 /// Flags for the file of settings, and for printing the settings.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = HEADING)]
@@ -248,30 +245,6 @@ impl Settings {
         let run = definition(&self.command, &self.names);
         run.is_some_and(is_configurable) && leaf(&self.matches).get_flag("print_config")
     }
-}
-
-/// Returns the arguments that name the inputs of a command and say how they are read, as words for
-/// another command. Values from the environment are left out.
-#[must_use]
-pub fn inputs(command: &Command, matches: &ArgMatches) -> Vec<OsString> {
-    let (run, matches) = (definition(command, &names(matches)), leaf(matches));
-    let mut words = Vec::new();
-    for arg in run.into_iter().flat_map(Command::get_arguments) {
-        let id = arg.get_id().as_str();
-        let is_given = matches.value_source(id) == Some(ValueSource::CommandLine);
-        if !is_given || arg.get_help_heading() != Some(INPUT) {
-            continue;
-        }
-        let values = matches.get_raw(id).into_iter().flatten();
-        match arg.get_long() {
-            None => words.extend(values.map(OsStr::to_owned)),
-            Some(long) if arg.get_action().takes_values() => {
-                words.extend(values.map(|value| flag(long, value)))
-            }
-            Some(long) => words.push(format!("--{long}").into()),
-        }
-    }
-    words
 }
 
 /// Returns the names of the subcommands given.

@@ -78,8 +78,8 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
-/// `words` are the arguments that name the inputs and say how they are read, for the command that is
-/// to run then.
+/// `words` are the arguments that name the inputs and say how they are read, for the command to run
+/// with the settings.
 pub(crate) fn run(args: &Args, words: &[OsString], out: &mut dyn Write) -> anyhow::Result<()> {
     ensure!(args.sample > 1, "--sample is at least 2: near-duplicates are pairs");
     if let Some(path) = &args.output {

@@ -1,21 +1,21 @@
 //! Flags for the inputs of the programs. [`FileArgs`], [`RecordArgs`] and [`IdArgs`] are apart, so
 //! a program can have its own flags among them.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command};
 use corpus::{
     Digits, FieldPath, Format, InputOptions, PageText, Quote, RECORD_BYTES_MAX, RecordOptions, TableOptions,
     TextEncoding, WAIT, WINDOW_LOG_MAX,
 };
 
-use crate::settings::INPUT;
-
 /// Flags that name the files to read.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = INPUT)]
+#[command(next_help_heading = "Input")]
 pub struct FileArgs {
     /// Files, folders, globs in quotes ('crawl/*.jsonl.gz'), s3:// gs:// hdfs:// http(s)://; -
     /// reads standard input
@@ -47,7 +47,7 @@ pub struct FileArgs {
 
 /// Flags about records of any source.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = INPUT)]
+#[command(next_help_heading = "Input")]
 pub struct RecordArgs {
     #[command(flatten)]
     form: FormArgs,
@@ -73,7 +73,7 @@ pub struct RecordArgs {
 
 /// Flags about records without a text.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = INPUT)]
+#[command(next_help_heading = "Input")]
 pub struct TextlessArgs {
     #[command(flatten)]
     form: FormArgs,
@@ -85,7 +85,7 @@ pub struct TextlessArgs {
 
 /// Flags about the format of the inputs and the id of a record.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = INPUT)]
+#[command(next_help_heading = "Input")]
 struct FormArgs {
     /// Format of the inputs [default: by the end of a name, else by how it begins, else jsonl]
     ///
@@ -109,7 +109,7 @@ struct FormArgs {
 
 /// Text that is taken of HTML pages.
 #[derive(Clone, Copy, Debug, Args)]
-#[command(next_help_heading = INPUT)]
+#[command(next_help_heading = "Input")]
 pub struct PageArgs {
     /// Text that is taken of HTML pages, also those in WARC
     ///
@@ -127,7 +127,7 @@ pub struct PageArgs {
 
 /// Flags about the form of tables of text.
 #[derive(Clone, Copy, Debug, Args)]
-#[command(next_help_heading = INPUT)]
+#[command(next_help_heading = "Input")]
 struct TableArgs {
     /// Character between the cells of CSV and TSV, or tab [default: told by the first rows]
     #[arg(long, value_name = "CHAR", env = "PIGEONHOLE_DELIMITER", value_parser = delimiter)]
@@ -163,7 +163,7 @@ fn delimiter(given: &str) -> Result<u8, &'static str> {
 
 /// Bounds on memory.
 #[derive(Clone, Copy, Debug, Args)]
-#[command(next_help_heading = INPUT)]
+#[command(next_help_heading = "Input")]
 struct BoundArgs {
     /// Reject a record longer than this many bytes, which bounds memory
     #[arg(long, value_name = "BYTES", default_value_t = RECORD_BYTES_MAX, env = "PIGEONHOLE_RECORD_BYTES_MAX")]
@@ -185,7 +185,7 @@ struct BoundArgs {
 
 /// Treatment of records without an id.
 #[derive(Clone, Copy, Debug, Args)]
-#[command(next_help_heading = INPUT)]
+#[command(next_help_heading = "Input")]
 pub struct IdArgs {
     /// Give a record without an id one: its file and the number of its (first) line or row, as
     /// news/a.jsonl:17
@@ -195,6 +195,30 @@ pub struct IdArgs {
     /// is the path as it stands there.
     #[arg(long, env = "PIGEONHOLE_MAKE_IDS")]
     pub make_ids: bool,
+}
+
+/// Returns the words that give another command the same inputs, read in the same way: the arguments
+/// of these flags, without those from the environment.
+#[must_use]
+pub fn input_words(matches: &ArgMatches) -> Vec<OsString> {
+    let flags = FileArgs::augment_args(Command::new("inputs"));
+    let flags = IdArgs::augment_args(PageArgs::augment_args(RecordArgs::augment_args(flags)));
+    let mut words = Vec::new();
+    for arg in flags.get_arguments() {
+        let id = arg.get_id().as_str();
+        if matches.value_source(id) != Some(ValueSource::CommandLine) {
+            continue;
+        }
+        let values = matches.get_raw(id).into_iter().flatten();
+        match arg.get_long() {
+            None => words.extend(values.map(OsString::from)),
+            Some(long) if arg.get_action().takes_values() => {
+                words.extend(values.flat_map(|value| [format!("--{long}").into(), value.to_owned()]));
+            }
+            Some(long) => words.push(format!("--{long}").into()),
+        }
+    }
+    words
 }
 
 impl FileArgs {

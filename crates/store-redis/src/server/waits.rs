@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-/// The most patience for a server that is away. With the wait for a reply it is shorter than a write
-/// keeps its answer (`ANSWER_SECONDS` of `write.lua`): a write tried later would be done twice.
+/// The most patience for a server that is away. With the wait for a reply it is shorter than the
+/// time for which a write keeps its answer (`ANSWER_SECONDS` of `write.lua`): a write tried later
+/// would be done twice.
 const SERVER_MAX: Duration = Duration::from_secs(120);
 
 /// The least patience for a reply: a busy server may take this long.

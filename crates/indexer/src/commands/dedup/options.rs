@@ -168,15 +168,15 @@ pub(crate) struct DedupFlags {
     /// Write the clusters: all documents that hang together by being near, kept or dropped; the
     /// name says what it is: .parquet, .csv, .tsv, else JSON Lines
     ///
-    /// A cluster is what can be reached from one document by steps from one document to one
-    /// near to it: of the input (with --shard of this worker's part), and of the index of --store those documents
-    /// for which something was dropped. JSON Lines have an object for each. Its fields: group, the
-    /// id of the first document that stays; nodes, each a fingerprint and the documents that have
-    /// it, with status kept, dropped or in_index; n_documents; n_edges and edges, the nodes that
-    /// are near each other, with similarity, exact where it was counted over the texts, and
-    /// share_of_a and share_of_b, the shares of both that are in common. Beyond the edges that hold
-    /// it together a cluster is written with 100,000 more, and edges_cut where it has others.
-    /// Clusters and documents come in the order of the input, after those of the index.
+    /// A cluster is what can be reached from one document by steps to near ones: of the input (with
+    /// --shard of this worker's part), and of the index of --store those documents for which
+    /// something was dropped. JSON Lines have an object for each. Its fields: group, the id of the
+    /// first document that stays; nodes, each a fingerprint and the documents that have it, with
+    /// status kept, dropped or in_index; n_documents; n_edges and edges, the nodes that are near
+    /// each other, with similarity, exact where it was counted over the texts, and share_of_a and
+    /// share_of_b, the shares of both that are in common. Beyond the edges that hold it together a
+    /// cluster is written with 100,000 more, and edges_cut where it has others. Clusters and
+    /// documents come in the order of the input, after those of the index.
     ///
     /// Copies of a text are one node. Of more than 1,000 different texts in a bucket, as near-equal
     /// pages are and texts that begin alike, each is compared with the 4 of them before it that
