@@ -12,6 +12,7 @@ use super::Format;
 use super::archive_kind::Archive;
 use super::compression;
 use super::conversions::{FEATHER, UTF_32, command, conversion};
+use super::encoding::BYTE_ORDER_MARK;
 
 pub(super) use self::expected::unpacked;
 
@@ -226,7 +227,7 @@ fn is_arc(head: &[u8]) -> bool {
 }
 
 fn is_html(head: &[u8]) -> bool {
-    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).trim_ascii_start();
     let begins = |start: &[u8]| text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
     let is_element = || text.get(5).is_some_and(|next| *next == b'>' || next.is_ascii_whitespace());
     begins(b"<!doctype html")

@@ -12,6 +12,7 @@ use std::io::{self, BufRead};
 use std::sync::Arc;
 
 use super::columns::Columns;
+use super::encoding::BYTE_ORDER_MARK;
 use super::field_path::FieldPath;
 use super::notes::Notes;
 use super::reader::RecordReader;
@@ -22,7 +23,7 @@ pub(super) use dialect::Dialect;
 pub use dialect::Quote;
 pub(super) use opened::{Opened, open};
 pub use options::{TableOptions, TextEncoding};
-use rows::{BYTE_ORDER_MARK, Row, Rows};
+use rows::{Row, Rows};
 
 pub(super) struct Csv<R> {
     rows: Rows<R>,
@@ -32,6 +33,8 @@ pub(super) struct Csv<R> {
     record_bytes_max: usize,
     ended: bool,
     notes: Notes,
+    /// True once it was noted that the header comes again.
+    has_told: bool,
     /// Name of the input in the notes.
     name: String,
 }
@@ -58,6 +61,7 @@ impl<R: BufRead> Csv<R> {
             record_bytes_max,
             ended: false,
             notes: Notes::default(),
+            has_told: false,
             name: String::new(),
         }
     }
@@ -129,12 +133,15 @@ impl<R: BufRead> RecordReader for Csv<R> {
                 }
                 Ok((number, Row::WithRows(line))) => {
                     let why = format!(
-                        "the quoted cell that opens in line {line} takes in whole rows; {QUOTE_HELP}"
+                        "the quoted cell that opens in line {line} takes in whole rows; {QUOTE_HELP}, and --quote '\"' \
+                         such cells as they are"
                     );
                     records.push_error(number, RecordError::Damaged(why));
                 }
                 Ok((_, Row::Whole)) if is_repeated => {
-                    self.notes.add(&self.name, "rows that repeat the header are passed over".to_owned());
+                    if !std::mem::replace(&mut self.has_told, true) {
+                        self.notes.add(&self.name, "rows that repeat the header are passed over".to_owned());
+                    }
                 }
                 Ok((number, Row::Whole)) => self.take_row(number, records),
             }

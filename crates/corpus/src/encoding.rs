@@ -23,6 +23,9 @@ const LOST: char = char::REPLACEMENT_CHARACTER;
 
 pub(super) const ESCAPE: u8 = 0x1b;
 
+/// The byte order mark of UTF-8.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Decodes by the byte order mark, else as UTF-8 if valid, else by the most likely encoding;
 /// GB18030 is among the candidates.
 ///
@@ -99,17 +102,18 @@ pub(super) fn decode_declared<'a>(
     if let Some(text) = nearly(UTF_8, bytes) {
         return Ok(text);
     }
-    let guess = likely(bytes, true);
+    let detected = detected(bytes, true);
     let mut fitting: Vec<_> =
         declared.iter().filter_map(|encoding| Some((*encoding, whole(encoding)?))).collect();
     // Every byte fits the single-byte encodings, and the Western one is what servers name unasked.
-    fitting.sort_by_key(|(encoding, _)| (*encoding != guess, *encoding == WINDOWS_1252));
+    fitting.sort_by_key(|(encoding, _)| (*encoding != detected, *encoding == WINDOWS_1252));
     if let Some((_, text)) = fitting.into_iter().next() {
         return Ok(text);
     }
     if let Some(text) = declared.iter().find_map(|encoding| nearly(encoding, bytes)) {
         return Ok(text);
     }
+    let guess = by_evidence(detected, bytes);
     whole(guess)
         .ok_or_else(|| format!("the encoding cannot be told: not UTF-8, and not quite {}", guess.name()))
 }
@@ -117,10 +121,19 @@ pub(super) fn decode_declared<'a>(
 /// Returns the most likely encoding of bytes that are not all ASCII, and not UTF-8. `is_whole` says
 /// that they are all of the text.
 pub(super) fn likely(bytes: &[u8], is_whole: bool) -> &'static Encoding {
+    by_evidence(detected(bytes, is_whole), bytes)
+}
+
+/// Returns the encoding that the detector tells.
+fn detected(bytes: &[u8], is_whole: bool) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(bytes, is_whole);
-    let guess = detector.guess(None, Utf8Detection::Deny);
-    if guess != WINDOWS_1252 && is_western(bytes) { WINDOWS_1252 } else { guess }
+    detector.guess(None, Utf8Detection::Deny)
+}
+
+/// Returns the detected encoding, or the Western one where the evidence for another is thin.
+fn by_evidence(detected: &'static Encoding, bytes: &[u8]) -> &'static Encoding {
+    if detected != WINDOWS_1252 && is_western(bytes) { WINDOWS_1252 } else { detected }
 }
 
 /// Decodes a text in ISO-2022-JP, which has escapes that terminals do not know.
@@ -143,7 +156,7 @@ fn count_lost(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use encoding_rs::{BIG5, EUC_JP, GB18030, GBK, SHIFT_JIS, UTF_16LE, WINDOWS_1251};
+    use encoding_rs::{BIG5, EUC_JP, GB18030, GBK, SHIFT_JIS, UTF_16LE, WINDOWS_1250, WINDOWS_1251};
 
     use super::*;
 
@@ -198,6 +211,7 @@ mod tests {
         let russian = "Городской музей открыл выставку старинных часов и музыкальных шкатулок.";
         let western =
             "Die Fähre über den Fluß fährt künftig öfter, und größere Schiffe dürfen wieder anlegen.";
+        let polish = "The port of Gdańsk is that of the city for which it was built.";
         let japanese = "地下鉄七号線の延伸区間で、きょうから試運転が始まりました。";
         let utf_16: Vec<u8> =
             "<p>text".encode_utf16().flat_map(|unit| [unit as u8, (unit >> 8) as u8]).collect();
@@ -209,6 +223,7 @@ mod tests {
             (encode(WINDOWS_1251, russian), &[UTF_8, REPLACEMENT], russian),
             (encode(WINDOWS_1252, western), &[WINDOWS_1252, UTF_8], western),
             (encode(WINDOWS_1252, western), &[UTF_8], western),
+            (encode(WINDOWS_1250, polish), &[WINDOWS_1252, WINDOWS_1250], polish),
             (encode(GBK, CHINESE), &[WINDOWS_1252, GBK], CHINESE),
             (encode(ISO_2022_JP, japanese), &[ISO_2022_JP], japanese),
             (encode(ISO_2022_JP, japanese), &[UTF_8, ISO_2022_JP], japanese),

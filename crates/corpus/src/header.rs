@@ -7,10 +7,9 @@ use super::compression::Counted;
 use super::content::unpacked;
 use super::csv::TableOptions;
 use super::csv::{self, Csv};
+use super::encoding::BYTE_ORDER_MARK;
 use super::files::Source;
 use super::remembering::Remembering;
-
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Column names of a CSV file.
 pub struct Header {
@@ -34,7 +33,12 @@ impl Header {
             Some(opened) => (opened, true),
             None => (source.location().open()?, false),
         };
-        let inner = BufReader::new(unpacked(Counted::new(raw, &Arc::default()), format, window_log_max)?);
+        let mut content = unpacked(Counted::new(raw, &Arc::default()), format, window_log_max)?;
+        if is_once && content.is_tar() {
+            source.opened = Some(Box::new(content));
+            return Ok(None);
+        }
+        let inner = BufReader::new(content);
         let mut remembering = Remembering::new(inner);
         let csv::Opened { content, dialect, .. } = csv::open(&mut remembering, format, tables);
         let names = Csv::new(content, dialect, Default::default(), record_bytes_max).names()?;

@@ -4,11 +4,10 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use memchr::memchr;
 
+use super::encoding::BYTE_ORDER_MARK;
 use super::live::Live;
 use super::reader::RecordReader;
 use super::records::{Form, RecordError, Records};
-
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 pub(super) struct Lines<R> {
     reader: BufReader<R>,

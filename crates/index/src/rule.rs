@@ -6,7 +6,7 @@ use minhash::{Basis, Comparison, FilingScheme, Signature, Similarity};
 use simhash::{BucketKey, Distance, Facet};
 
 pub use self::nearness::Nearness;
-use self::nearness::{nearness_of, numbers_differ};
+use self::nearness::{may_be_contained, nearness_of, numbers_differ};
 use crate::sketch::Family;
 use crate::{Counter, Error, Features, Result, Sketch, Text};
 
@@ -263,6 +263,12 @@ impl Rule {
         self.min_similarity == Some(Similarity::ONE)
     }
 
+    /// Returns true if documents with other numbers are not near, however similar they are.
+    #[must_use]
+    pub fn wants_same_numbers(&self) -> bool {
+        self.same_numbers || self.wants_copies()
+    }
+
     /// Returns true if two texts are the same in normal form, `None` unless both are at hand.
     fn are_copies(&self, a: Option<&Text>, b: Option<&Text>) -> Option<bool> {
         Some(self.counter?.are_copies(a?, b?))
@@ -306,8 +312,7 @@ impl Rule {
     pub fn is_near(&self, nearness: &Nearness) -> bool {
         match nearness.similarity {
             Some(similarity) => {
-                let wants_same_numbers = self.same_numbers || self.wants_copies();
-                let are_others = wants_same_numbers && nearness.numbers_differ == Some(true);
+                let are_others = self.wants_same_numbers() && nearness.numbers_differ == Some(true);
                 Some(similarity) >= self.min_similarity && !are_others
             }
             None => nearness.distance <= self.max_distance,
@@ -371,26 +376,6 @@ impl Rule {
         (0..=minhash::LONG_BINS as u32)
             .find(|&n| Signature::similarity_of_agreeing(n) >= least)
             .unwrap_or(minhash::LONG_BINS as u32)
-    }
-}
-
-/// Returns true if, by the signatures, the candidate may hold a share of at least `share` of the
-/// document.
-///
-/// For sets of sizes |A| and |B| with a common part of c |A| the similarity is c |A| / (|A| + |B| −
-/// c |A|). The deviation is known for an estimate of the similarity, and an estimate of the share
-/// follows from it. So the similarity is compared with the one expected from a share of c. |B| /
-/// |A| is known from the two shares.
-fn may_be_contained(compared: &Comparison, share: Similarity) -> bool {
-    let [of_a, of_b, share] = [compared.share_of_a, compared.share_of_b, share].map(Similarity::get);
-    match compared.basis {
-        Basis::Estimate if of_b > 0.0 => {
-            let expected = Similarity::clamped(share / (1.0 + of_a / of_b - share));
-            let margin = DEVIATIONS * Comparison::deviation(expected);
-            of_a >= share || compared.similarity.get() >= expected.get() - margin
-        }
-        Basis::Sets => of_a >= share - SETS_MARGIN,
-        Basis::Estimate | Basis::Equality | Basis::Counted | Basis::NoCommonKind => of_a >= share,
     }
 }
 

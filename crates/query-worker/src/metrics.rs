@@ -246,7 +246,7 @@ impl Now<'_> {
         let help = "Bodies of requests, and of long answers, that are held";
         registry.register_with_unit("bodies", help, Unit::Bytes, gauge(n_body_bytes));
         let dropped = ConstCounter::new(self.n_log_lines_dropped);
-        registry.register("log_lines_dropped", "Lines of the log that nobody read in time", dropped);
+        registry.register("log_lines_dropped", "Lines of the log that were not read in time", dropped);
         let (n_texts, n_bytes) = self.recent_texts;
         registry.register("recent_texts", "Texts of documents kept for the page", gauge(n_texts));
         let help = "What these take of the memory";

@@ -236,7 +236,7 @@ pub(super) fn encode_rule(rule: &Rule) -> Vec<u8> {
         let min_similarity = rule.least_of_sets().map_or(-1.0, Similarity::get);
         bytes.extend_from_slice(&min_similarity.to_be_bytes());
     }
-    let same_numbers = if rule.same_numbers { SAME_NUMBERS } else { 0 };
+    let same_numbers = if rule.wants_same_numbers() { SAME_NUMBERS } else { 0 };
     bytes.push(same_numbers | rule.counter.map_or(0, |_| COUNTS));
     bytes
 }

@@ -59,7 +59,8 @@ impl RedisStore {
         Ok(Self { server, keys, scripts, known, clock, n_bounded: AtomicU64::new(0) })
     }
 
-    /// As [`new`](Self::new), with a patience for a server that is away.
+    /// As [`new`](Self::new), with a patience for a server that is away, of at most 120 s: a write
+    /// keeps its answer for not much longer.
     ///
     /// # Errors
     /// As [`new`](Self::new).

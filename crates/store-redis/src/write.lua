@@ -1,4 +1,4 @@
--- What the scripts that write begin with, after `bucket.lua`. KEYS[9] keeps the answer for whoever did not get it: a
+-- What the scripts that write begin with, after `bucket.lua`. KEYS[9] keeps the answer for a caller that did not get it: a
 -- script that is run again with the same key has done its work, and only repeats what it said. Longer than any caller
 -- tries (`server/waits.rs`).
 local ANSWER, ANSWER_SECONDS = KEYS[9], 180

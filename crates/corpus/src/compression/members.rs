@@ -20,8 +20,12 @@ const MEMBER: &[u8] = b"\x1f\x8b\x08";
 const NO_GZIP: &str =
     "bytes that are not gzip follow a member of it; `gzip -dc` unpacks what comes before them";
 
+/// Maximum number of times that the search goes back, which bounds the time spent on it.
+const TIMES_BACK_MAX: usize = 1000;
+
 pub(super) struct Members<R> {
     state: State<R>,
+    n_times_back: usize,
     /// True after an error, until a member is whole.
     is_lost: bool,
 }
@@ -35,7 +39,7 @@ enum State<R> {
 
 impl<R: BufRead> Members<R> {
     pub(super) fn new(raw: R) -> Self {
-        Self { state: State::Between(Kept::new(raw)), is_lost: false }
+        Self { state: State::Between(Kept::new(raw)), n_times_back: 0, is_lost: false }
     }
 }
 
@@ -72,7 +76,10 @@ impl<R: BufRead> Read for Members<R> {
                         return Err(error);
                     }
                     let is_gzip = raw.begins_with(GZIP_MAGIC);
-                    raw.go_back();
+                    if self.n_times_back < TIMES_BACK_MAX {
+                        self.n_times_back += 1;
+                        raw.go_back();
+                    }
                     let was_lost = std::mem::replace(&mut self.is_lost, true);
                     let is_found = skip_to_member(&mut raw)?;
                     self.state = State::Between(raw);

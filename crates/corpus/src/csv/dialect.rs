@@ -84,9 +84,11 @@ struct Fit {
 }
 
 impl Fit {
-    /// Returns true if no fewer rows fit than without quotes, each row that does not taken off.
+    /// Returns true if all rows fit, or no fewer than without quotes, each row that does not taken
+    /// off.
     fn is_no_worse_than(self, plain: Self) -> bool {
-        self.score() >= plain.score()
+        let fits_all = !self.is_cut && self.n_misquoted == 0 && self.n_fitting == self.n_rows;
+        fits_all || self.score() >= plain.score()
     }
 
     /// Returns what fits less what does not, and what fits: between equals, the one in which more

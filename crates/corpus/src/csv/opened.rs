@@ -3,12 +3,11 @@
 use std::io::{self, BufReader, Chain, Cursor, Read};
 
 use super::super::compression::READ_BUFFER_BYTES;
+use super::super::encoding::BYTE_ORDER_MARK;
 use super::super::format::Format;
 use super::dialect::{Dialect, SAMPLE_BYTES};
 use super::options::TableOptions;
 use super::transcoded::Transcoded;
-
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Length of `sep=;` with the first byte of its end.
 const NAMED_BYTES: usize = 6;

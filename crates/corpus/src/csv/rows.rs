@@ -5,6 +5,7 @@ use std::io::{self, BufRead};
 
 use memchr::{memchr, memchr_iter, memchr2, memchr2_iter, memchr3};
 
+use super::super::encoding::BYTE_ORDER_MARK;
 use super::dialect::{Dialect, SAMPLE_BYTES};
 
 /// Size of the buffer for the cells of a row, at first.
@@ -15,8 +16,6 @@ pub(super) const ROW_CELLS_MAX: usize = 1 << 16;
 
 /// Maximum number of spaces between a closed quote and the end of its cell.
 const SPACES_MAX: usize = 64;
-
-pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 pub(super) struct Rows<R> {
     reader: R,
@@ -171,13 +170,14 @@ impl<R: BufRead> Rows<R> {
     }
 
     /// Returns true if each line of the row, which has several, has as many cells as a row: they
-    /// are rows, between two quotes that do not belong together.
+    /// are rows, between two quotes that do not belong together. A line that begins with a
+    /// delimiter is one of an indented text.
     fn has_rows(&self) -> bool {
+        let delimiter = self.dialect.delimiter;
         let lines = self.buffer[self.start..self.at].split(|byte| matches!(byte, b'\n' | b'\r'));
-        let n_cells = |line: &[u8]| memchr_iter(self.dialect.delimiter, line).count() + 1;
-        self.dialect.keeps_rows
-            && self.n_columns > 1
-            && lines.filter(|line| !line.is_empty()).all(|line| n_cells(line) == self.n_columns)
+        let n_cells = |line: &[u8]| memchr_iter(delimiter, line).count() + 1;
+        let is_row = |line: &[u8]| line.first() != Some(&delimiter) && n_cells(line) == self.n_columns;
+        self.dialect.keeps_rows && self.n_columns > 1 && lines.filter(|line| !line.is_empty()).all(is_row)
     }
 
     /// Settles an open dialect by the rows from this one on.

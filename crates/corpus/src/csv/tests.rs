@@ -86,6 +86,10 @@ fn no_row_between_tabs_is_lost_in_a_cell() {
     // The user knows better.
     let quote = Some(Quote::With(b'"'));
     assert_eq!(tabbed(&content, quote, &Notes::default()).len(), 103);
+    // Lines of an indented text are no rows.
+    let indented = "id\ttext\n7\t\"all:\n\tgcc -o x\"\n8\tb\n";
+    let rows = tabbed(indented, None, &Notes::default());
+    assert_eq!(rows, [(2, Ok("7 all:\n\tgcc -o x".to_owned())), (4, Ok("8 b".to_owned()))]);
 }
 
 #[test]

@@ -5,14 +5,14 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use glob::{GlobError, Pattern, glob_with};
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 use super::super::internal_error::caught;
 use super::super::left_out::LeftOut;
 use super::super::side_files::is_side_file;
 use super::super::table_folders::{self, Log};
 use super::super::wildcards::{GLOB, GLOB_CHARACTERS, for_library, on_braces};
-use super::folders::{is_hidden, no_file};
+use super::folders::is_hidden;
 use super::{By, Found, Source, WHAT_TO_DO};
 
 impl Found {
@@ -120,18 +120,32 @@ fn matches(pattern: &str, base: &Path) -> anyhow::Result<Vec<PathBuf>> {
     // The library would follow links around their own folders, again and again.
     let has_hidden = below.iter().any(|step| step.as_encoded_bytes().starts_with(b"."));
     let must_be_folder = below.ends_with("**") || pattern.ends_with('/');
+    let steps = below.iter().take_while(|step| *step != "**");
+    let steps: Vec<Pattern> =
+        steps.map(|step| Pattern::new(&step.to_string_lossy())).collect::<Result<_, _>>()?;
+    // Folders beside the way to `**` are not looked at.
+    let is_on_way = |entry: &DirEntry| {
+        let step = entry.depth().checked_sub(1).and_then(|n| steps.get(n));
+        step.is_none_or(|step| step.matches_with(&entry.file_name().to_string_lossy(), GLOB))
+    };
     let pattern = Pattern::new(&below.to_string_lossy())?;
     let root = if base.as_os_str().is_empty() { Path::new(".") } else { base };
     let walk = WalkDir::new(root).min_depth(1).follow_links(true).sort_by_file_name().into_iter();
     let mut matches = Vec::new();
-    for entry in walk.filter_entry(|entry| has_hidden || entry.depth() == 0 || !is_hidden(entry.file_name()))
-    {
+    let is_shown = |entry: &DirEntry| has_hidden || entry.depth() == 0 || !is_hidden(entry.file_name());
+    for entry in walk.filter_entry(|entry| is_on_way(entry) && is_shown(entry)) {
         let (path, is_folder) = match entry {
             Ok(entry) => (entry.path().to_owned(), entry.file_type().is_dir()),
             Err(error) if error.loop_ancestor().is_some() || (error.depth() == 0 && !root.exists()) => {
                 continue;
             }
-            Err(error) => match error.path().filter(|path| no_file(path).is_some()) {
+            // A folder in which one name alone was asked for, as a shell looks it up.
+            Err(error)
+                if steps.get(error.depth()).is_some_and(|step| !step.as_str().contains(GLOB_CHARACTERS)) =>
+            {
+                continue;
+            }
+            Err(error) => match error.path().filter(|path| !path.is_dir()) {
                 Some(path) => (path.to_owned(), false),
                 None => return Err(error.into()),
             },
@@ -174,5 +188,6 @@ impl Tables<'_> {
 
 /// Formats the reason why no match of a glob is read.
 pub(super) fn nothing_in_matches(pattern: &str, left_out: &LeftOut) -> String {
-    format!("nothing that {pattern} matches can be read: {left_out}; {WHAT_TO_DO}{}", left_out.advice())
+    let what_to_do = if left_out.is_side_files() { "a pipe is read by its own name" } else { WHAT_TO_DO };
+    format!("nothing that {pattern} matches can be read: {left_out}; {what_to_do}{}", left_out.advice())
 }

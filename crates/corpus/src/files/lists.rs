@@ -7,10 +7,9 @@ use std::path::Path;
 
 use anyhow::Context;
 
+use super::super::encoding::BYTE_ORDER_MARK;
 use super::super::remote::is_remote;
 use super::{Found, is_stdin};
-
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Found {
     /// Adds the files and folders that a list names. Names are bytes, as the system has them.

@@ -6,8 +6,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::super::compression::READ_BUFFER_BYTES;
+use super::super::encoding::BYTE_ORDER_MARK;
 use super::super::remembering::Remembering;
-use super::documents::{BYTE_ORDER_MARK, Nesting};
+use super::documents::Nesting;
 
 /// JSON whose beginning was looked at. It is handed on from its first byte.
 pub(crate) struct LookedAt<R> {

@@ -4,10 +4,9 @@
 
 use std::io::{self, BufRead};
 
+use super::super::encoding::BYTE_ORDER_MARK;
 use super::super::reader::RecordReader;
 use super::super::records::{Form, RecordError, Records};
-
-pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 const NO_OBJECT: &str = "a JSON object should begin";
 
@@ -27,6 +26,8 @@ enum Found {
     Object,
     /// An element of the array that is no object.
     Other,
+    /// An object of which a string breaks off at the end of its line.
+    Torn,
     TooLong,
     End,
 }
@@ -85,6 +86,10 @@ impl<R: BufRead> Documents<R> {
         let (mut nesting, mut n_bytes) = (Nesting::default(), 0);
         let mut byte = start;
         loop {
+            // No string of JSON has a line feed. The next object may begin behind it.
+            if byte == b'\n' && nesting.in_string {
+                return Ok(Found::Torn);
+            }
             if nesting.in_string || !byte.is_ascii_whitespace() {
                 n_bytes += 1;
                 if n_bytes <= self.record_bytes_max {
@@ -154,6 +159,10 @@ impl<R: BufRead> RecordReader for Documents<R> {
                     let why = "an element of the array is no JSON object, as each record has to be";
                     records.push_error(self.number, RecordError::Damaged(why.to_owned()));
                 }
+                Ok(Found::Torn) => {
+                    let why = "a string breaks off at the end of its line".to_owned();
+                    records.push_error(self.number, RecordError::Damaged(why));
+                }
                 Ok(Found::TooLong) => {
                     records.push_error(self.number, RecordError::TooLong(self.record_bytes_max));
                 }
@@ -218,6 +227,10 @@ mod tests {
         check(r#"[{"a":1},7"#, 99, &[Ok(r#"{"a":1}"#), Err("array is never closed")]);
         check(r#"[{"a":1},"a":2},{}]"#, 99, &[Ok(r#"{"a":1}"#), Err("a JSON object should begin")]);
         check("{\n\"a\":1}]", 99, &[Ok(r#"{"a":1}"#), Err("a JSON object should begin")]);
+        // A line that was torn costs itself.
+        let torn = "{\"a\":1}{\"a\":2}\n{\"a\":\"x\n{\"a\":3}\n";
+        let (one, three) = (Ok(r#"{"a":1}"#), Ok(r#"{"a":3}"#));
+        check(torn, 99, &[one, Ok(r#"{"a":2}"#), Err("breaks off at the end of its line"), three]);
     }
 
     #[test]

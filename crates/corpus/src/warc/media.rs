@@ -2,6 +2,8 @@
 
 use encoding_rs::Encoding;
 
+use super::super::encoding::BYTE_ORDER_MARK;
+
 /// Number of bytes at the beginning of a body that tell what it is, as in browsers.
 const HEAD_BYTES: usize = 1445;
 
@@ -53,7 +55,7 @@ impl Media {
     /// Returns the type of a body without a named one.
     pub(super) fn told_by(body: &[u8]) -> Self {
         let head = &body[..body.len().min(HEAD_BYTES)];
-        let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+        let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).trim_ascii_start();
         let begins = |tag: &[u8]| {
             let found = text.get(1..=tag.len()).is_some_and(|found| found.eq_ignore_ascii_case(tag));
             let ends = |next: &u8| *next == b'>' || next.is_ascii_whitespace();

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use minhash::{Basis, Comparison, Signature, Similarity};
 use simhash::Distance;
 
+use super::{DEVIATIONS, SETS_MARGIN};
 use crate::Features;
 
 /// The nearness of a near document. The nearer is the lesser.
@@ -76,4 +77,24 @@ pub(super) fn nearness_of(compared: Comparison, a: &Features, b: &Features) -> N
 pub(super) fn numbers_differ(a: &Features, b: &Features) -> Option<bool> {
     let numbers = |of: &Features| of.signature.as_ref().and_then(Signature::numbers);
     Some(numbers(a)? != numbers(b)?)
+}
+
+/// Returns true if, by the signatures, the candidate may hold a share of at least `share` of the
+/// document.
+///
+/// For sets of sizes |A| and |B| with a common part of c |A| the similarity is c |A| / (|A| + |B| −
+/// c |A|). The deviation is known for an estimate of the similarity, and an estimate of the share
+/// follows from it. So the similarity is compared with the one expected from a share of c. |B| /
+/// |A| is known from the two shares.
+pub(super) fn may_be_contained(compared: &Comparison, share: Similarity) -> bool {
+    let [of_a, of_b, share] = [compared.share_of_a, compared.share_of_b, share].map(Similarity::get);
+    match compared.basis {
+        Basis::Estimate if of_b > 0.0 => {
+            let expected = Similarity::clamped(share / (1.0 + of_a / of_b - share));
+            let margin = DEVIATIONS * Comparison::deviation(expected);
+            of_a >= share || compared.similarity.get() >= expected.get() - margin
+        }
+        Basis::Sets => of_a >= share - SETS_MARGIN,
+        Basis::Estimate | Basis::Equality | Basis::Counted | Basis::NoCommonKind => of_a >= share,
+    }
 }
