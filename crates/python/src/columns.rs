@@ -45,7 +45,7 @@ impl PyText {
             return Ok(Self::Ascii(string.clone().try_into()?));
         }
         let encoded = string.encode_utf8()?;
-        Ok(Self::Encoded(str::from_utf8(encoded.as_bytes())?.into()))
+        Ok(Self::Encoded(str::from_utf8(encoded.as_bytes()).map_err(value)?.into()))
     }
 
     fn as_str(&self) -> &str {
