@@ -114,7 +114,7 @@ fn check_decisions(a: &Signature, b: &Signature, similarity: f64, n_bins: Option
             Some(n_bins) => n_bins >= rule.min_agreeing_bins(),
             None => rule.least_of_sets().is_some_and(|least| similarity >= least.get()),
         };
-        // A similarity of 1 takes the same numbers, which the script compares by a flag of the rule.
+        // A similarity of 1 takes the same numbers, which the script compares by a flag.
         let are_others = share == 1.0 && near.measure((&a, None), (&b, None)).numbers_differ == Some(true);
         assert_eq!(is_enough(&near) && !are_others, near.confirms(&a, &b).is_some(), "{a:?} {b:?} {share}");
         let is_worth = matches!(worth.glance_at(&a, &b, true), Glance::Worth { .. });
