@@ -188,7 +188,7 @@ fn names_that_are_not_utf_8_are_read_from_folders_and_lists() {
     assert!(read[0].ends_with("/café.txt") && read[1].ends_with("/cafè.txt") && read.len() == 2, "{read:?}");
 }
 
-/// What was removed from a table once came back by a glob.
+/// Files that the log of a table names as removed once came back by a glob.
 #[test]
 fn of_a_table_a_glob_reads_what_its_log_names() {
     let folder = tempfile::tempdir().unwrap();
