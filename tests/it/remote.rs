@@ -8,6 +8,7 @@ mod proxy;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use crate::resume::{corpora, without_time};
@@ -62,6 +63,7 @@ fn in_s3(server: &'static S3, folder: &Path, name: &str) -> Elsewhere {
 }
 
 fn in_hdfs(hdfs: &'static Hdfs, folder: &Path, name: &str) -> Elsewhere {
+    let _data_node = hdfs.data_node.read().unwrap_or_else(PoisonError::into_inner);
     hdfs.script(&["dfs", "-put", folder.to_str().unwrap(), &format!("/{name}")]);
     Elsewhere { folder: format!("{}/{name}/", hdfs.url), settings: Box::new(|_| {}) }
 }

@@ -211,7 +211,7 @@ mod tests {
         let russian = "Городской музей открыл выставку старинных часов и музыкальных шкатулок.";
         let western =
             "Die Fähre über den Fluß fährt künftig öfter, und größere Schiffe dürfen wieder anlegen.";
-        let polish = "The port of Gdańsk is that of the city for which it was built.";
+        let polish = "The port of Kraśnik is that of the city for which it was built.";
         let japanese = "地下鉄七号線の延伸区間で、きょうから試運転が始まりました。";
         let utf_16: Vec<u8> =
             "<p>text".encode_utf16().flat_map(|unit| [unit as u8, (unit >> 8) as u8]).collect();

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::PoisonError;
 
 use serde_json::Value;
 
@@ -166,6 +167,8 @@ fn an_hdfs_data_node_that_comes_back() {
     let mut child = fingerprint(&input).spawn().unwrap();
     let mut seen = vec![0; 1];
     child.stdout.as_mut().unwrap().read_exact(&mut seen).unwrap();
+    // Nothing can be written there until it is back, which the end of the run shows.
+    let data_node = hdfs.data_node.write().unwrap_or_else(PoisonError::into_inner);
     hdfs.script(&["kill", "datanode"]);
     let back = std::thread::spawn(|| {
         std::thread::sleep(std::time::Duration::from_secs(2));
@@ -173,6 +176,7 @@ fn an_hdfs_data_node_that_comes_back() {
     });
     let output = child.wait_with_output().unwrap();
     back.join().unwrap();
+    drop(data_node);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     seen.extend(output.stdout);
     assert!(seen == expected, "it is not as from disk");

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ChildStdin;
-use std::sync::OnceLock;
+use std::sync::{OnceLock, RwLock};
 
 use super::hbase::{Started, start, start_script, watch};
 use super::{Suite, free_ports};
@@ -13,6 +13,8 @@ use super::{Suite, free_ports};
 pub(crate) struct Hdfs {
     /// The address, without a path.
     pub(crate) url: String,
+    /// Held to read by a test that writes there, and to write while the data node is away.
+    pub(crate) data_node: RwLock<()>,
     /// `--data` of the start script. Deleted when the tests end.
     data: PathBuf,
     /// Keeps the watchdog waiting.
@@ -35,7 +37,8 @@ pub(crate) fn hdfs() -> Option<&'static Hdfs> {
             match start(start_script(&data).args(["up", "--hdfs", "--namenode-port", &port.to_string()]))? {
                 Started::Up => {
                     let url = format!("hdfs://127.0.0.1:{port}");
-                    return Ok(Hdfs { url, data, _until_the_end: until_the_end });
+                    let data_node = RwLock::default();
+                    return Ok(Hdfs { url, data_node, data, _until_the_end: until_the_end });
                 }
                 Started::PortTaken => {}
             }
