@@ -86,6 +86,7 @@ impl SizeCounter {
     }
 }
 
+#[inline]
 fn word_of(element: u64) -> usize {
     element as usize / 64 % (BITS / 64)
 }

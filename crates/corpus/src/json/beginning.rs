@@ -81,7 +81,9 @@ fn are_documents<R: Read>(head: &mut Vec<u8>, rest: &mut R, record_bytes_max: us
             None => {}
         }
         n_seen = head.len();
-        buffer.resize(READ_BUFFER_BYTES, 0);
+        if buffer.is_empty() {
+            buffer = vec![0; READ_BUFFER_BYTES];
+        }
         match rest.read(&mut buffer) {
             Ok(0) => return Ok(line.n_objects > 1),
             Ok(n) => head.extend_from_slice(&buffer[..n]),
