@@ -35,9 +35,11 @@ fn hash_each_plain(firsts: &mut [u64], seconds: &[u64], secret: &[u64; 4]) {
 
 #[inline(always)]
 fn hash_each_in_lanes(firsts: &mut [u64], seconds: &[u64], secret: &[u64; 4]) {
-    for (first, second) in firsts.iter_mut().zip(seconds) {
-        let folded = fold_in_parts(*first ^ secret[0], *second ^ secret[1]);
-        *first = fold_in_parts(folded ^ secret[2], secret[3]);
+    let n = firsts.len().min(seconds.len());
+    let (firsts, seconds) = (&mut firsts[..n], &seconds[..n]);
+    for at in 0..n {
+        let folded = fold_in_parts(firsts[at] ^ secret[0], seconds[at] ^ secret[1]);
+        firsts[at] = fold_in_parts(folded ^ secret[2], secret[3]);
     }
 }
 
@@ -67,7 +69,11 @@ in_lanes! {
 #[inline(always)]
 fn pack_each(codes: &[u32], [of_four, of_five]: [u64; 2], firsts: &mut [u64], seconds: &mut [u64]) {
     let n = codes.len().saturating_sub(4).min(firsts.len()).min(seconds.len());
-    let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(|at| &codes[at.min(codes.len())..][..n]);
+    if n == 0 {
+        return;
+    }
+    let (a, b, c) = (&codes[..n], &codes[1..][..n], &codes[2..][..n]);
+    let (d, e) = (&codes[3..][..n], &codes[4..][..n]);
     let (firsts, seconds) = (&mut firsts[..n], &mut seconds[..n]);
     let code = |code: u32| u64::from(code) & CODE_MASK;
     for at in 0..n {

@@ -33,8 +33,7 @@ static KEPT: [[u32; 8]; 16] = {
 pub(super) fn throw(landed: &mut Landed, elements: &[u64], mask: u64, factor: u64, free: &[u32; 8]) {
     let (fours, rest) = elements.as_chunks::<LANES>();
     let masks = _mm256_set1_epi64x(mask as i64);
-    let factors = [factor, factor >> 32].map(|factor| factor as i64);
-    let (low, high) = (_mm256_set1_epi64x(factors[0]), _mm256_set1_epi64x(factors[1]));
+    let (low, high) = (_mm256_set1_epi64x(factor as i64), _mm256_set1_epi64x((factor >> 32) as i64));
     let free_lanes = load_halves(free);
     let mut len = 0;
     for four in fours {

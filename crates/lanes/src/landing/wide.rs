@@ -11,9 +11,8 @@ use super::{LANES, Landed};
 pub(super) fn throw(landed: &mut Landed, elements: &[u64], mask: u64, factor: u64, free: &[u32; 8]) {
     let (eights, rest) = elements.as_chunks::<LANES>();
     let masks = _mm512_set1_epi64(mask as i64);
-    let factors = [factor, factor >> 32].map(|factor| factor as i64);
-    let (low, high) = (_mm512_set1_epi64(factors[0]), _mm512_set1_epi64(factors[1]));
-    let free_words = load(&free.map(u64::from));
+    let (low, high) = (_mm512_set1_epi64(factor as i64), _mm512_set1_epi64((factor >> 32) as i64));
+    let free_words = widened(free);
     let mut len = 0;
     for eight in eights {
         let folds = fold(_mm512_xor_si512(load(eight), masks), low, high);
@@ -57,4 +56,13 @@ fn fold(words: __m512i, low: __m512i, high: __m512i) -> __m512i {
 fn load(words: &[u64; LANES]) -> __m512i {
     // SAFETY: 64 bytes may be read, and need no alignment.
     unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
+}
+
+/// Returns each half of a word as a word.
+#[target_feature(enable = "avx512f")]
+#[inline]
+#[expect(unsafe_code, reason = "an array of halves of words is loaded into lanes")]
+fn widened(halves: &[u32; LANES]) -> __m512i {
+    // SAFETY: 32 bytes may be read, and need no alignment.
+    _mm512_cvtepu32_epi64(unsafe { _mm256_loadu_si256(halves.as_ptr().cast()) })
 }
