@@ -3,16 +3,21 @@
 use super::characters::{CJK, Code};
 use super::grams::{self, Chunk, Key};
 
+/// Least number of places for each n-gram.
+const PLACES_FOR_EACH: usize = 3;
+
 /// The different n-grams of one text: open addressing with linear probing.
 ///
-/// A place holds 32 bits of a hash and the position of the first occurrence. Equality of n-grams is
-/// decided by the characters themselves: no collision of hashes changes a count.
+/// A place holds the position of the first occurrence, and no bits of a hash: with few places
+/// taken, the next n-gram is mostly at its own one. Equality of n-grams is decided by the
+/// characters themselves, so no collision of hashes changes a count.
 #[derive(Debug)]
 pub(super) struct Occurrences {
-    /// A power of two of places, at most two thirds of them taken; 0 is a free one.
-    places: Box<[u64]>,
-    /// The place of the n-gram at each position.
-    place_of: Box<[u32]>,
+    /// A power of two of places, at most a third of them taken. Each has a position and 1 more; 0
+    /// is a free one.
+    places: Box<[u32]>,
+    /// For each position, the first one that has its n-gram.
+    first_of: Box<[u32]>,
     n_distinct: usize,
 }
 
@@ -47,12 +52,8 @@ fn common_prefix(a: &[Code], b: &[Code]) -> usize {
     n + a[n..].iter().zip(&b[n..]).take_while(|(a, b)| a == b).count()
 }
 
-fn free_places(n: usize) -> Box<[u64]> {
-    vec![0; (n + n / 2).max(16).next_power_of_two()].into()
-}
-
-fn position(place: u64) -> usize {
-    (place as u32 - 1) as usize
+fn free_places(n: usize) -> Box<[u32]> {
+    vec![0; (PLACES_FOR_EACH * n).max(16).next_power_of_two()].into()
 }
 
 impl Occurrences {
@@ -60,18 +61,18 @@ impl Occurrences {
     pub(super) fn of(codes: &[Code], key: Key) -> Self {
         let n = n_positions(codes);
         let mut all = Self::with_room_for(n);
-        let mut place_of = Vec::with_capacity(n);
+        let mut first_of = Vec::with_capacity(n);
         grams::for_each_chunk(codes, key, &mut Chunk::default(), |hashes| {
-            let from = place_of.len();
-            place_of.extend((from..).zip(hashes).map(|(at, &hash)| all.insert(codes, at, hash) as u32));
+            let from = first_of.len();
+            first_of.extend((from..).zip(hashes).map(|(at, &hash)| all.insert(codes, at, hash) as u32));
         });
-        all.place_of = place_of.into();
+        all.first_of = first_of.into();
         all
     }
 
     /// Creates an empty set with room for `n` n-grams.
     fn with_room_for(n: usize) -> Self {
-        Self { places: free_places(n), place_of: Box::default(), n_distinct: 0 }
+        Self { places: free_places(n), first_of: Box::default(), n_distinct: 0 }
     }
 
     /// The number of different n-grams.
@@ -81,33 +82,32 @@ impl Occurrences {
 
     /// The bytes of the places.
     pub(super) fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.places) + size_of_val(&*self.place_of)
+        size_of_val(&*self.places) + size_of_val(&*self.first_of)
     }
 
-    /// Returns the place of the n-gram at a position of `codes`, or the free place for it, in the
-    /// places of `own`.
+    /// Returns the first position in `own` of the n-gram at a position of `codes`, or the free place
+    /// for it.
     #[inline]
-    fn place(&self, own: &[Code], codes: &[Code], at: usize, hash: u64) -> usize {
+    fn first(&self, own: &[Code], codes: &[Code], at: usize, hash: u64) -> Result<usize, usize> {
         let mask = self.places.len() - 1;
         let mut place = hash as usize & mask;
         loop {
-            let entry = self.places[place];
-            if entry == 0 || entry >> 32 == hash >> 32 && are_equal(own, position(entry), codes, at) {
-                return place;
+            let Some(first) = (self.places[place] as usize).checked_sub(1) else { return Err(place) };
+            if are_equal(own, first, codes, at) {
+                return Ok(first);
             }
             place = (place + 1) & mask;
         }
     }
 
-    /// Adds the n-gram at a position of the own text. Returns its place.
+    /// Adds the n-gram at a position of the own text. Returns its first position.
     #[inline]
     fn insert(&mut self, own: &[Code], at: usize, hash: u64) -> usize {
-        let place = self.place(own, own, at, hash);
-        if self.places[place] == 0 {
-            self.places[place] = hash >> 32 << 32 | (at as u64 + 1);
+        self.first(own, own, at, hash).unwrap_or_else(|free| {
+            self.places[free] = at as u32 + 1;
             self.n_distinct += 1;
-        }
-        place
+            at
+        })
     }
 
     /// Returns the number of different n-grams of another text that `own` has too, and of all
@@ -116,24 +116,22 @@ impl Occurrences {
     /// Near texts agree for long runs, in which the next n-gram of the one is the next of the
     /// other: none is hashed there.
     pub(super) fn met_by(&self, own: &[Code], other: &[Code], key: Key) -> (usize, usize) {
-        let mut met = vec![0_u64; self.places.len().div_ceil(64)];
+        let mut met = vec![0_u64; self.first_of.len().div_ceil(64)];
         // Near texts have few n-grams that are not met.
         let mut unmet = Self::with_room_for(other.len() / 16);
         let n = n_positions(other);
         let mut at = 0;
         while at < n {
             let hash = hash_at(other, at, key);
-            let entry = self.places[self.place(own, other, at, hash)];
-            if entry == 0 {
+            let Ok(own_at) = self.first(own, other, at, hash) else {
                 unmet.insert_growing(other, at, hash, key);
                 at += 1;
                 continue;
-            }
-            let own_at = position(entry);
+            };
             let n_alike = common_prefix(&own[own_at..], &other[at..]);
             let n_met = n_positions(&other[at..at + n_alike]);
-            for &place in &self.place_of[own_at..own_at + n_met] {
-                met[place as usize / 64] |= 1 << (place % 64);
+            for &first in &self.first_of[own_at..own_at + n_met] {
+                met[first as usize / 64] |= 1 << (first % 64);
             }
             at += n_met;
         }
@@ -142,11 +140,10 @@ impl Occurrences {
     }
 
     fn insert_growing(&mut self, own: &[Code], at: usize, hash: u64, key: Key) {
-        if 3 * self.n_distinct >= 2 * self.places.len() {
-            let mut larger = Self::with_room_for(self.places.len());
-            for &entry in self.places.iter().filter(|&&entry| entry != 0) {
-                let at = position(entry);
-                larger.insert(own, at, hash_at(own, at, key));
+        if PLACES_FOR_EACH * self.n_distinct >= self.places.len() {
+            let mut larger = Self::with_room_for(2 * self.n_distinct);
+            for first in self.places.iter().filter_map(|&place| (place as usize).checked_sub(1)) {
+                larger.insert(own, first, hash_at(own, first, key));
             }
             *self = larger;
         }
