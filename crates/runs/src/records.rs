@@ -198,6 +198,10 @@ impl Records {
         if number.is_multiple_of(SIGN_EVERY) {
             self.signs.push(self.blocks.len() as u32);
         }
+        if self.open.capacity() == 0 {
+            // A block is about as long as the one before it.
+            self.open.reserve(self.blocks.last().map_or(0, |block| block.n_bytes as usize));
+        }
         self.open.extend_from_slice(&len.to_be_bytes());
         parts.iter().for_each(|part| self.open.extend_from_slice(part));
         self.n_open += 1;
