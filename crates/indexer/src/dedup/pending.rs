@@ -1,7 +1,8 @@
 //! Items that wait for a call of the store, which takes many at once.
 
-use std::collections::HashSet;
+use std::mem;
 
+use hashbrown::HashSet;
 use index::DocumentId;
 
 use crate::pipeline::Item;
@@ -36,6 +37,8 @@ impl Pending {
 
     /// Removes and returns all items, in their order.
     pub(crate) fn take(&mut self) -> Vec<Item> {
-        std::mem::take(self).items
+        self.ids.clear();
+        self.n_bytes = 0;
+        mem::take(&mut self.items)
     }
 }
