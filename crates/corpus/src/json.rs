@@ -3,6 +3,7 @@
 pub(super) mod beginning;
 pub(super) mod documents;
 pub(super) mod not_a_number;
+mod plain;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -70,9 +71,28 @@ impl JsonFields {
     }
 
     fn read<'a>(&self, line: &'a str) -> Result<Values<'a>, String> {
+        let mut values = vec![None; self.n_all()];
+        if plain::read(line, &self.root, &mut values).is_none() {
+            values.fill(None);
+            self.judge(line, &mut values)?;
+        }
+        for (value, other) in &self.other_ways {
+            let other = values[*other].take();
+            values[*value] = values[*value].take().or(other);
+        }
+        values.truncate(self.n_values);
+        Ok(values)
+    }
+
+    /// The number of values with those that are found by another way.
+    fn n_all(&self) -> usize {
+        self.n_values + self.other_ways.len()
+    }
+
+    /// Reads any line of JSON, or says why it is none.
+    fn judge<'a>(&self, line: &'a str, values: &mut [Option<Value<'a>>]) -> Result<(), String> {
         let mut json = serde_json::Deserializer::from_str(line);
-        let mut values = vec![None; self.n_values + self.other_ways.len()];
-        let object = Object(At { node: &self.root, values: &mut values });
+        let object = Object(At { node: &self.root, values });
         object.deserialize(&mut json).and_then(|()| json.end()).map_err(|error| {
             // Every record is one line, so serde's line number is of no use.
             let reason = error.to_string().replace(" at line 1 column ", " at column ");
@@ -82,13 +102,7 @@ impl JsonFields {
             } else {
                 reason
             }
-        })?;
-        for (value, other) in &self.other_ways {
-            let other = values[*other].take();
-            values[*value] = values[*value].take().or(other);
-        }
-        values.truncate(self.n_values);
-        Ok(values)
+        })
     }
 }
 
