@@ -254,10 +254,10 @@ impl Kept {
         let nearest = insert_if_new(&new)?;
         // A document may be dropped for one that comes after it.
         let with_features = new.iter().filter_map(|new| Some((new.id, new.features?)));
-        let kept_now = with_features.zip(&nearest).filter_map(|(new, near)| near.is_none().then_some(new));
-        let kept_now: HashMap<&DocumentId, &Features> = match self.held {
-            Held::All => kept_now.collect(),
-            Held::WithoutFeatures | Held::Again(_) => HashMap::new(),
+        let kept_now: HashMap<&DocumentId, &Features> = if matches!(self.held, Held::All) {
+            with_features.zip(&nearest).filter_map(|(new, near)| near.is_none().then_some(new)).collect()
+        } else {
+            HashMap::new()
         };
         let is_kept_now = |found: &Match| {
             kept_now.get(&found.id).is_some_and(|features| features.fingerprint() == found.fingerprint)

@@ -3,8 +3,8 @@
 /// Defines a function that does as `$plain` does: by `$wide` where the machine has AVX-512, or else
 /// by `$lanes` where it has AVX2.
 ///
-/// Adapters of iterators and arrays with closures stay calls in functions for a machine: they are
-/// compiled for any, and the closures are not.
+/// A closure in a function with features of its own, and no `#[inline(always)]`, has these too: the
+/// adapters of arrays and iterators that call it are for any machine, and stay calls.
 macro_rules! in_lanes {
     ($(#[$attribute:meta])* $visibility:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?)
         $(-> $result:ty)? = $plain:path, $lanes:path, $wide:path;) => {

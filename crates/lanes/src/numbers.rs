@@ -35,11 +35,9 @@ fn hash_each_plain(firsts: &mut [u64], seconds: &[u64], secret: &[u64; 4]) {
 
 #[inline(always)]
 fn hash_each_in_lanes(firsts: &mut [u64], seconds: &[u64], secret: &[u64; 4]) {
-    let n = firsts.len().min(seconds.len());
-    let (firsts, seconds) = (&mut firsts[..n], &seconds[..n]);
-    for at in 0..n {
-        let folded = fold_in_parts(firsts[at] ^ secret[0], seconds[at] ^ secret[1]);
-        firsts[at] = fold_in_parts(folded ^ secret[2], secret[3]);
+    for (first, second) in firsts.iter_mut().zip(seconds) {
+        let folded = fold_in_parts(*first ^ secret[0], *second ^ secret[1]);
+        *first = fold_in_parts(folded ^ secret[2], secret[3]);
     }
 }
 

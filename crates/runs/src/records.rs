@@ -199,8 +199,10 @@ impl Records {
             self.signs.push(self.blocks.len() as u32);
         }
         if self.open.capacity() == 0 {
-            // A block is about as long as the one before it.
-            self.open.reserve(self.blocks.last().map_or(0, |block| block.n_bytes as usize));
+            // A block is about as long as the one before it, but for records that are long alone.
+            let n_before = self.blocks.last().map_or(0, |block| block.n_bytes as usize);
+            let n_bytes = n_before.min(LONG_BLOCK_BYTES);
+            self.open.reserve(n_bytes + n_bytes / 8);
         }
         self.open.extend_from_slice(&len.to_be_bytes());
         parts.iter().for_each(|part| self.open.extend_from_slice(part));

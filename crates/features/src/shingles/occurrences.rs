@@ -85,8 +85,8 @@ impl Occurrences {
         size_of_val(&*self.places) + size_of_val(&*self.first_of)
     }
 
-    /// Returns the first position in `own` of the n-gram at a position of `codes`, or the free place
-    /// for it.
+    /// Returns the first position in `own` of the n-gram at a position of `codes`, or the free
+    /// place for it.
     #[inline]
     fn first(&self, own: &[Code], codes: &[Code], at: usize, hash: u64) -> Result<usize, usize> {
         let mask = self.places.len() - 1;
@@ -140,8 +140,9 @@ impl Occurrences {
     }
 
     fn insert_growing(&mut self, own: &[Code], at: usize, hash: u64, key: Key) {
-        if PLACES_FOR_EACH * self.n_distinct >= self.places.len() {
-            let mut larger = Self::with_room_for(2 * self.n_distinct);
+        if PLACES_FOR_EACH * (self.n_distinct + 1) > self.places.len() {
+            // Twice the places, as their number is a power of two.
+            let mut larger = Self::with_room_for(self.places.len() / 2);
             for first in self.places.iter().filter_map(|&place| (place as usize).checked_sub(1)) {
                 larger.insert(own, first, hash_at(own, first, key));
             }
