@@ -15,9 +15,9 @@ const DEPTH_MAX: u32 = u32::BITS;
 const DIGITS_MAX: usize = 18;
 
 /// The same byte eight times.
-const ONES: u64 = u64::MAX / 0xff;
-/// The highest bit of each of eight bytes.
-const HIGHEST: u64 = ONES << 7;
+const fn eight_times(byte: u8) -> u64 {
+    u64::MAX / 0xff * byte as u64
+}
 
 /// Reads a line if it is a plain object, and sets the values wanted at `root`. Returns `None` for
 /// any other line, valid or not: then some of the values may be set, and serde_json has to judge.
@@ -260,143 +260,18 @@ fn n_letters(bytes: &[u8]) -> usize {
     let (eights, rest) = bytes.as_chunks();
     let ends = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
     for (n, eight) in eights.iter().enumerate() {
-        let word = u64::from_le_bytes(*eight);
-        // The highest bit of each byte below a bound. A borrow may spoil what is behind the first.
-        let below = |word: u64, bound: u8| word.wrapping_sub(ONES * u64::from(bound)) & !word & HIGHEST;
-        let equals = |byte: u8| below(word ^ ONES * u64::from(byte), 1);
-        let found = equals(b'"') | equals(b'\\') | below(word, 0x20);
+        let word = u64::from_be_bytes(*eight);
+        // The highest bit of each byte that is not 0: no byte carries into the next one.
+        let not_0 = |word: u64| ((word & eight_times(0x7f)) + eight_times(0x7f)) | word;
+        let control = word & eight_times(0xe0);
+        let (quote, backslash) = (word ^ eight_times(b'"'), word ^ eight_times(b'\\'));
+        let found = !(not_0(quote) & not_0(backslash) & not_0(control)) & eight_times(0x80);
         if found != 0 {
-            return 8 * n + found.trailing_zeros() as usize / 8;
+            return 8 * n + found.leading_zeros() as usize / 8;
         }
     }
     8 * eights.len() + rest.iter().position(ends).unwrap_or(rest.len())
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::super::super::field_path::FieldPath;
-    use super::super::JsonFields;
-    use super::*;
-
-    const PATHS: [&str; 4] = ["id", "text", "meta.lang", "n"];
-
-    fn fields() -> JsonFields {
-        let paths = PATHS.map(|path| path.parse::<FieldPath>().unwrap());
-        JsonFields::new(paths.iter())
-    }
-
-    /// The values that are read here, if any.
-    fn plain<'a>(fields: &JsonFields, line: &'a str) -> Option<Vec<Option<Value<'a>>>> {
-        let mut values = vec![None; fields.n_all()];
-        read(line, &fields.root, &mut values)?;
-        Some(values)
-    }
-
-    fn check(line: &str) -> bool {
-        let fields = fields();
-        let plain = plain(&fields, line);
-        let mut judged = vec![None; fields.n_all()];
-        let is_valid = fields.judge(line, &mut judged).is_ok();
-        assert!(
-            plain.is_none() || is_valid && plain.as_ref() == Some(&judged),
-            "{line:?} {plain:?} {judged:?}"
-        );
-        plain.is_some()
-    }
-
-    #[test]
-    fn plain_objects_are_read() {
-        for line in [
-            "{}",
-            " {\t} \r",
-            r#"{"id": "a", "text": "Ferries leave at noon."}"#,
-            r#"{"id":7,"text":"one\ntwo\t\"three\" \\ \/ \u4e2d\u00e9 \b\f\r"}"#,
-            r#"{"text": null, "n": 0, "other": [1, -2.5e+7, {"a": [], "b": {}, "c": [[true], false]}, null, "\n\ud83d"]}"#,
-            r#"{"text": "one", "text": "two", "id": 123456789012345678}"#,
-            r#"{ "meta" : "no object" , "text" : "" }"#,
-            r#"{"text": "\ud83d\ude00", "n": -1.5, "id": 1234567890123456789}"#,
-            r#"{"n": true, "meta": {"lang": "en", "other": [1]}, "id": [{}], "text": "last"}"#,
-        ] {
-            assert!(check(line), "{line}");
-        }
-    }
-
-    #[test]
-    fn a_text_takes_the_memory_of_its_own_letters() {
-        let line =
-            format!(r#"{{"text": "a\n{}", "other": "{}"}}"#, "\\u0416".repeat(100), "x".repeat(10_000));
-        let mut values = vec![None; PATHS.len() + 1];
-        read(&line, &fields().root, &mut values).unwrap();
-        let Some(Value::Text(Cow::Owned(text))) = &values[1] else { panic!("{values:?}") };
-        assert!(text.starts_with("a\nЖ") && text.capacity() < 300, "{}", text.capacity());
-    }
-
-    #[test]
-    fn all_else_is_left_to_serde_json() {
-        let deep = format!(r#"{{"other": {}1{}}}"#, "[".repeat(33), "]".repeat(33));
-        for line in [
-            "",
-            "{",
-            "[]",
-            "{}{}",
-            r#"{"text": "one",}"#,
-            r#"{"text": "one" "id": 1}"#,
-            r#"{"te\u0078t": "one"}"#,
-            r#"{"text": "\ud83d"}"#,
-            r#"{"text": "\x"}"#,
-            "{\"text\": \"a\tb\"}",
-            r#"{"n": 01}"#,
-            r#"{"n": 1e999}"#,
-            r#"{"n": trup}"#,
-            r#"{"other": 01}"#,
-            r#"{"other": 1.}"#,
-            r#"{"other": -}"#,
-            r#"{"other": [1,]}"#,
-            r#"{"other": {"a": 1,}}"#,
-            r#"{"other": {"a": 1]}"#,
-            r#"{"other": tru}"#,
-            r#"{"text": "one"#,
-            &deep,
-        ] {
-            assert!(!check(line), "{line}");
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(3_000))]
-        /// Where an object is read here, serde_json reads the same: objects and pieces of JSON,
-        /// some with a byte changed.
-        #[test]
-        fn what_is_read_is_what_serde_json_reads(
-            pieces in proptest::collection::vec(
-                r#"("(id|text|n|other|meta)": ?("([ -~é中]|\\[nt"/u\\]|\\u[0-9a-f]{4}){0,20}"|-?[0-9]{1,20}(\.[0-9]+)?([eE][+-]?[0-9])?|true|null|\[(1|"a"|\{\}){0,2}\]|\{"lang": ?"en"\}), ?)|[\[\]{},:"\\0a ]"#,
-                0..6,
-            ),
-            is_whole: bool,
-            place: prop::sample::Index,
-            byte in "[\\[\\]{},:\"\\\\0-9a-f\n \u{1}]",
-            is_changed: bool,
-        ) {
-            let pieces = pieces.concat();
-            let mut line = if is_whole {
-                format!("{{{}}}", pieces.trim_end_matches([',', ' ']))
-            } else {
-                pieces
-            };
-            if is_changed && !line.is_empty() {
-                let at = (0..=place.index(line.len())).rev().find(|at| line.is_char_boundary(*at)).unwrap();
-                let end = at + line[at..].chars().next().map_or(0, char::len_utf8);
-                line.replace_range(at..end, &byte);
-            }
-            check(&line);
-        }
-
-        #[test]
-        fn letters_end_at_the_first_byte_that_is_none(text in "[ -~\u{0}-\u{1f}é中\u{7f}\u{80}\"\\\\]{0,40}") {
-            let expected = text.bytes().position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\');
-            prop_assert_eq!(n_letters(text.as_bytes()), expected.unwrap_or(text.len()));
-        }
-    }
-}
+mod tests;
