@@ -102,6 +102,13 @@ impl Join {
         Self { kind: index.kind().clone(), rule: index.rule(), crowd_min: CROWD_MIN }
     }
 
+    /// The same join, which compares every two groups of a bucket, however many share it: the time
+    /// is quadratic in crowds.
+    #[must_use]
+    pub fn of_all_pairs(self) -> Self {
+        Self { crowd_min: usize::MAX, ..self }
+    }
+
     /// The rule that decides.
     #[must_use]
     pub fn rule(&self) -> &Rule {

@@ -14,6 +14,7 @@ mod progress;
 mod query;
 mod remove;
 mod scheme;
+mod shell;
 mod stored;
 mod upkeep;
 

@@ -9,6 +9,7 @@ use program::settings::TASK;
 
 use crate::first;
 use crate::progress::Progress;
+use crate::shell::of_shell;
 use crate::stored::StoredArgs;
 
 /// Description of each kind of finding, for the help.
@@ -236,6 +237,7 @@ impl Findings<'_> {
         let [n_ahead, n_foreign, n_damaged] =
             [FindingKind::Ahead, FindingKind::Foreign, FindingKind::Damaged]
                 .map(|kind| self.of(kind).n_found);
+        let store = of_shell(store);
         let n_lasting = n_foreign + n_damaged;
         let (is_damaged, is_mendable) = (n_lasting > 0, self.n_left() > n_lasting + n_ahead);
         self.print(|out, findings| {

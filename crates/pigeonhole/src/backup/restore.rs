@@ -13,6 +13,7 @@ use super::check_room;
 use super::copying::copy_summed;
 use super::manifest::{BYTES_MAX, FILE, MANIFEST, Manifest};
 use crate::first;
+use crate::shell::of_shell;
 use crate::stored::StoredArgs;
 
 #[derive(Debug, clap::Args)]
@@ -67,7 +68,7 @@ pub(crate) fn restore(args: &RestoreArgs, out: &mut dyn Write) -> anyhow::Result
     );
     writeln!(out, "restored    {}, as of {}", args.store, manifest.made_at)?;
     writeln!(out, "identity    {identity}")?;
-    writeln!(out, "# pigeonhole verify --store {}", args.store)?;
+    writeln!(out, "# pigeonhole verify --store {}", of_shell(&args.store))?;
     out.flush()?;
     let quiet = args.quiet.then_some("--quiet");
     let verify = ["verify", "--store", &args.store].into_iter().chain(quiet);

@@ -11,6 +11,7 @@ use index::{DocumentId, ErrorKind, Mode};
 use tempfile::TempDir;
 
 use super::rounds::Measured;
+use super::stop::Stopped;
 use super::texts::{Named, named};
 use super::{Bench, Corpus};
 use crate::progress::complain;
@@ -134,7 +135,12 @@ pub(super) fn measure(
     let done = measure_there(bench, &place, corpus, &documents, &mut inserted, all);
     // Also after a signal or a failure, whose reason is the one to tell.
     let cleared = place.clear(&inserted);
-    done.and(cleared)
+    match (done, cleared) {
+        (Err(stopped), Err(error)) if stopped.is::<Stopped>() => {
+            Err(error.context("stopped, and what it made could not be removed"))
+        }
+        (done, cleared) => done.and(cleared),
+    }
 }
 
 fn measure_there(

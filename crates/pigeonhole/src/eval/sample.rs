@@ -20,7 +20,8 @@ pub(super) struct Chosen {
     pub(super) number: u64,
     pub(super) id: String,
     pub(super) text: String,
-    pub(super) family: Option<u32>,
+    /// The name of its family.
+    pub(super) family: Option<String>,
 }
 
 /// The sample so far, in which each offered document has the same chance to be (Vitter 1985,
@@ -42,7 +43,7 @@ impl Sample {
         Self { seed, n_max, n_bytes_max, n_bytes: 0, n_seen: 0, is_cut: false, chosen: Vec::new() }
     }
 
-    pub(super) fn offer(&mut self, id: &str, text: String, family: Option<u32>) {
+    pub(super) fn offer(&mut self, id: &str, text: String, family: Option<String>) {
         let n_before = self.n_seen;
         self.n_seen += 1;
         let is_full = self.n_max.is_some_and(|n_max| n_before >= n_max as u64);

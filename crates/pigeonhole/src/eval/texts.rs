@@ -75,7 +75,6 @@ impl Texts {
     ) -> anyhow::Result<Self> {
         let seed = what.seed.unwrap_or(SEED);
         let mut texts = Self { seed, ..Self::default() };
-        let mut numbers: HashMap<String, u32> = HashMap::new();
         let mut sample = Sample::new(seed, what.n_max, text_bytes_max());
         let fields = Fields::of(options);
         let fields = match what.families {
@@ -85,10 +84,7 @@ impl Texts {
         for document in Inputs::open(options)?.documents(fields) {
             match document {
                 Ok(document) => {
-                    let next = numbers.len() as u32;
-                    let number = |name| *numbers.entry(name).or_insert(next);
-                    let family = document.label.map(number);
-                    sample.offer(document.id.as_str(), document.text, family);
+                    sample.offer(document.id.as_str(), document.text, document.label);
                     progress.show(format_args!("{} documents read", sample.n_seen));
                 }
                 Err(rejected) => {
@@ -103,10 +99,12 @@ impl Texts {
         }
         texts.n_read = sample.n_seen;
         let is_cut = sample.is_cut;
+        let mut numbers: HashMap<String, u32> = HashMap::new();
         for Chosen { id, text, family, .. } in sample.into_chosen() {
+            let next = numbers.len() as u32;
             texts.ids.push(id);
             texts.texts.push(text);
-            texts.families.push(family);
+            texts.families.push(family.map(|name| *numbers.entry(name).or_insert(next)));
         }
         texts.cut = match texts.n_read > texts.len() as u64 {
             true if is_cut => Some(Cut::Memory),

@@ -121,13 +121,14 @@ impl Variant {
         let mut n_called = 0;
         let told = TextsInMemory::of(&features);
         let groups = Groups::counted(&features, &rule, &told)?;
-        let compared = Join::of(index).document_pairs(&groups, &told, &mut |a, b, nearness| {
-            n_called += 1;
-            if n_called <= asked.pairs_max {
-                called.push(Called { a: numbers[a as usize], b: numbers[b as usize], nearness });
-            }
-            Ok::<_, index::Error>(())
-        })?;
+        let compared =
+            Join::of(index).of_all_pairs().document_pairs(&groups, &told, &mut |a, b, nearness| {
+                n_called += 1;
+                if n_called <= asked.pairs_max {
+                    called.push(Called { a: numbers[a as usize], b: numbers[b as usize], nearness });
+                }
+                Ok::<_, index::Error>(())
+            })?;
         ensure!(
             n_called <= asked.pairs_max,
             "{self} calls {} pairs near-duplicates, and {} are held; take a smaller --sample, or leave it out",

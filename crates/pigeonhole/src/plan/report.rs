@@ -299,7 +299,7 @@ pub(super) fn notes(load: &Load, plan: &Plan) -> Vec<String> {
     if stored.regions_to_create > REGIONS_MAX {
         notes.push(format!(
             "{} regions are many for one HBase: take a greater --region-size",
-            grouped(stored.index_regions)
+            grouped(stored.regions_to_create)
         ));
     }
     notes

@@ -56,7 +56,8 @@ pub(super) fn by_similarity(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Mar
 
 fn found(ground: &Ground<'_>, place: usize, evaluated: &Evaluated) -> Chart {
     let Evaluated { variant, curve, .. } = evaluated;
-    let from = (ground.related.from / TICK).floor() * TICK;
+    // An axis has a length, also where only equal texts are related.
+    let from = ((ground.related.from / TICK).floor() * TICK).min(1.0 - TICK);
     let n_ticks = ((1.0 - from) / TICK).round() as u32;
     let at = |tick: u32| from + f64::from(tick) * TICK;
     let ticks = (0..=n_ticks).map(|tick| (at(tick), format!("{:.1}", at(tick)))).collect();

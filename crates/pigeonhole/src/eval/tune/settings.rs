@@ -1,7 +1,6 @@
 //! The file of settings written by `tune`: the choice, and the measurements and reasons in
 //! comments.
 
-use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -17,6 +16,7 @@ use super::super::variant::Bands;
 use super::super::{Evaluated, Ground};
 use super::thresholds::Thresholds;
 use super::{ABOUT, LEAST_RECALL, histogram, is_sure};
+use crate::shell::of_shell;
 
 /// Columns of a comment.
 const WIDTH: usize = 110;
@@ -48,15 +48,6 @@ impl fmt::Display for Command<'_> {
         }
         let settings = self.output.unwrap_or(Path::new("pigeonhole.toml"));
         write!(f, " --config {} --output kept.jsonl", of_shell(&settings.to_string_lossy()))
-    }
-}
-
-/// Quotes a word for a shell.
-fn of_shell(word: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=@+,".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.into(),
-        false => format!("'{}'", word.replace('\'', "'\\''")).into(),
     }
 }
 
@@ -314,19 +305,6 @@ mod tests {
         comment(&mut text, &"word ".repeat(50));
         assert!(text.lines().all(|line| line.starts_with("# word") && line.len() <= WIDTH), "{text}");
         assert_eq!(text.matches("word").count(), 50);
-    }
-
-    #[test]
-    fn words_are_those_of_a_shell() {
-        for (word, expected) in [
-            ("news/a.jsonl", "news/a.jsonl"),
-            ("a b", "'a b'"),
-            ("it's", r"'it'\''s'"),
-            ("", "''"),
-            ("语料", "语料"),
-        ] {
-            assert_eq!(of_shell(word), expected);
-        }
     }
 
     #[test]
