@@ -19,7 +19,7 @@ impl Key {
     ///
     /// # Errors
     /// `Internal` where the system gives no random numbers.
-    pub(crate) fn draw() -> Result<Self> {
+    pub fn draw() -> Result<Self> {
         random_bytes().map(Self)
     }
 

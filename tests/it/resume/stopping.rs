@@ -101,6 +101,7 @@ fn what_a_journal_cannot_do_is_refused() {
     refused(&[&dedup[..], &[&corpus, "--report", &at("report.json")]].concat(), "--report");
     refused(&["dedup", "-q", "--journal", &journal, &corpus, "--dry-run"], "leave out --journal");
     refused(&["dedup", "-q", "--journal", &journal, &corpus, "--output", "-"], "name a file");
+    refused(&[&dedup[..], &[&corpus, "--keyed"]].concat(), "--key-file");
     refused(&["dedup", "-q", "--journal", &journal, &corpus, "--output", "/dev/null"], "name a file");
     refused(
         &["index", "-q", "--journal", place.path().to_str().unwrap(), &corpus, "--store", &store],

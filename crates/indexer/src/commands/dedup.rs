@@ -10,7 +10,7 @@ use anyhow::{Context, ensure};
 use corpus::Copies;
 use engine::clusters::RunTexts;
 use engine::dedup::{Kept, KnownIds};
-use index::{Index, Mode};
+use index::{Index, Key, Mode};
 use minhash::Similarity;
 
 pub(crate) use self::options::{DedupFlags, DedupOptions};
@@ -43,6 +43,15 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     let journal = journal.transpose()?;
     // A journal knows the outputs as they were named.
     let (options, staged) = &mut options.staged()?;
+    if options.store.options.keyed == Some(true) && is_in_memory(options) {
+        // The index is made anew for each attempt and for each run of a journal.
+        ensure!(
+            options.journal.is_none(),
+            "the key that --keyed draws is gone when this run ends, and a run that goes on with its journal needs it; \
+             give one with --key-file, or an index with --store"
+        );
+        options.store.options.key = Some(Key::draw()?);
+    }
     if options.rank_by.is_some() || may_spill(options) {
         options.job.input.copies = Some(Copies::in_folder(&temporary_folder(options)));
     }
@@ -91,9 +100,14 @@ struct Spilling {
     is_once: bool,
 }
 
+/// Returns true if the index of the kept documents ends with the run.
+fn is_in_memory(options: &DedupOptions) -> bool {
+    options.store.uri().is_none_or(|uri| uri == DEFAULT_STORE)
+}
+
 /// Returns true if the documents of a run may go to files: nothing expires from its own index.
 fn may_spill(options: &DedupOptions) -> bool {
-    options.store.uri().is_none_or(|uri| uri == DEFAULT_STORE) && options.store.options.retain.is_none()
+    is_in_memory(options) && options.store.options.retain.is_none()
 }
 
 fn attempt(
