@@ -14,12 +14,13 @@ mod tests;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroU64;
+use std::sync::Arc;
 
 use features::shingles::{Grams, TextSketcher};
 use features::{NormalForm, Recipe};
 use index::{
     DocumentId, Error, Features, Index, MAX_BATCH, Match, Metadata, Nearness, Source, StoredDocument, Text,
-    TextKeeping,
+    TextKeeping, leap_bytes,
 };
 use minhash::Signature;
 use simhash::Fingerprint;
@@ -120,7 +121,7 @@ enum Held {
     WithoutFeatures,
     /// Those whose ids come again in this run, by the hashes of the ids. The index has no documents
     /// of other runs.
-    Again(HashSet<u64>),
+    Again(Arc<HashSet<u64>>),
 }
 
 /// A kept document, as far as it takes to recognize another arrival of the same document.
@@ -180,14 +181,7 @@ impl Kept {
     /// a table that doubles.
     #[must_use]
     pub fn leap_bytes(&self, n: usize) -> u64 {
-        /// Places of the table for each that is taken, at most.
-        const PLACES: usize = 2;
-        let n_places = if self.noted.capacity() - self.noted.len() < n {
-            PLACES * self.noted.capacity().max(n) * 8 / 7
-        } else {
-            0
-        };
-        (n_places * (size_of::<(DocumentId, Earlier)>() + 1)) as u64
+        leap_bytes(self.noted.capacity(), self.noted.len(), n, size_of::<(DocumentId, Earlier)>())
     }
 
     /// Notes a document kept before, which must be in the index.

@@ -179,6 +179,10 @@ impl Store for MemoryStore {
         }
     }
 
+    fn leap_bytes(&self, n: usize) -> u64 {
+        self.contents.read().map_or(0, |contents| contents.documents.leap_bytes(n))
+    }
+
     fn metadata(&self) -> Result<Option<Metadata>> {
         Ok(self.read()?.metadata.clone())
     }

@@ -113,6 +113,12 @@ pub trait Store: Send + Sync {
     /// by that. A program gives memory before the first document and the first search.
     fn give_memory(&self, _n_bytes: u64) {}
 
+    /// Returns the bytes of memory that `n` more documents may take at once, as a table that
+    /// doubles does.
+    fn leap_bytes(&self, _n: usize) -> u64 {
+        0
+    }
+
     /// Makes the first search after later openings as fast as after this one: a store that fills
     /// tables in memory writes down an image of them, where many documents are in none, and frees
     /// what they take. A job calls `write_image` at its end. Others may read and write meanwhile.

@@ -124,7 +124,8 @@ impl Sink for Deduplication {
     }
 
     fn leap_bytes(&self) -> u64 {
-        self.rule.kept.leap_bytes(LEAP_FORESEEN)
+        let of_findings = self.results.findings.as_ref().map_or(0, |of| of.leap_bytes(LEAP_FORESEEN));
+        self.rule.leap_bytes(LEAP_FORESEEN) + of_findings
     }
 
     fn index(&self) -> Option<&Index> {

@@ -7,7 +7,7 @@
 //! as in memory. A thread reads these ahead ([`scout`]). Turns are the order in which documents
 //! were taken, unless they have ranks.
 //!
-//! Memory: one bit for each document, 8 bytes if they have ranks, some bytes for each block of
+//! Memory: two bits for each document, 8 bytes if they have ranks, some bytes for each block of
 //! records, hashes of the ids that come again, the shares of the sorters and of what was read
 //! recently, and what [`proposals`] says of crowds.
 
@@ -105,12 +105,13 @@ impl Spilled {
 
     fn failed(&self, error: io::Error) -> Error {
         let folder = self.folder.display();
-        let message =
-            format!("failed to keep the documents of this run in {folder}; name a folder with room");
-        let kind = match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::StorageFull,
-            _ => ErrorKind::Internal,
+        let (kind, advice) = match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                (ErrorKind::StorageFull, "; name a folder with room")
+            }
+            _ => (ErrorKind::Internal, ""),
         };
+        let message = format!("failed to keep the documents of this run in {folder}{advice}");
         Error::new(kind, message).caused_by(error)
     }
 
@@ -176,7 +177,7 @@ impl Spilled {
         let Taking { keys, ids, ranks } = *taking;
         let n_documents = state.documents.len();
         let propose = || {
-            let ids_again = repeated(ids, self.n_bytes_max / 2)?;
+            let ids_again = Arc::new(repeated(ids, self.n_bytes_max / 2)?);
             let share = self.n_bytes_max / 2;
             let order = ranks.map(|ranks| Order::of(ranks, n_documents)).transpose()?.map(Arc::new);
             let turns = order.as_ref().map(|order| &*order.turns);
@@ -195,10 +196,10 @@ impl Spilled {
 
     /// Hashes of the ids that come more than once. Only documents of these can meet their own ids.
     #[must_use]
-    pub fn ids_again(&self) -> HashSet<u64> {
+    pub fn ids_again(&self) -> Arc<HashSet<u64>> {
         match &self.state().phase {
-            Phase::Deciding(deciding) => deciding.ids_again.clone(),
-            Phase::Taking(_) | Phase::Failed => HashSet::new(),
+            Phase::Deciding(deciding) => Arc::clone(&deciding.ids_again),
+            Phase::Taking(_) | Phase::Failed => Arc::default(),
         }
     }
 

@@ -14,6 +14,12 @@ impl Index {
         self.store.prepare()
     }
 
+    /// See [`Store::leap_bytes`].
+    #[must_use]
+    pub fn leap_bytes(&self, n: usize) -> u64 {
+        self.store.leap_bytes(n)
+    }
+
     /// See [`Store::give_memory`].
     pub fn give_memory(&self, n_bytes: u64) {
         self.store.give_memory(n_bytes);

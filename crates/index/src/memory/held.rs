@@ -8,6 +8,7 @@ use minhash::Signature;
 use simhash::{BucketKey, Fingerprint};
 
 use super::by_number::ByNumber;
+use crate::leap::leap_bytes;
 use crate::{
     Document, DocumentId, Error, Features, Result, Sketch, SketchKind, Source, StoredDocument, Timestamp,
 };
@@ -171,6 +172,11 @@ impl HeldDocuments {
         self.by_number.len()
     }
 
+    /// See [`Store::leap_bytes`](crate::Store::leap_bytes).
+    pub(super) fn leap_bytes(&self, n: usize) -> u64 {
+        leap_bytes(self.by_id.capacity(), self.by_id.len(), n, size_of::<Named>())
+    }
+
     pub(super) fn get(&self, number: u64) -> Option<Held<'_>> {
         self.by_number.get(number).and_then(Held::read)
     }
@@ -249,6 +255,19 @@ mod tests {
                 let named = Named::new(hash, number);
                 assert_eq!((named.hash(), named.number()), (hash, number));
             }
+        }
+    }
+
+    /// The table of ids doubles: what it takes then is foreseen.
+    #[test]
+    fn leaps_of_memory_are_foreseen() {
+        let (mut held, kind) = (HeldDocuments::default(), SketchKind::default());
+        for number in 0..4_000 {
+            let (before, foreseen) = (held.by_id.capacity(), held.leap_bytes(1));
+            held.push(number, &document(&number.to_string(), 7), Timestamp::saturating(0), &kind);
+            let after = held.by_id.capacity();
+            assert_eq!(foreseen > 0, after > before, "{number}");
+            assert!(after == before || after < 14 || foreseen as usize >= held.by_id.allocation_size() - 64);
         }
     }
 

@@ -138,7 +138,7 @@ fn decide(
     let mut verdicts: Verdicts = documents.iter().map(|_| None).collect();
     let mut rest = &order[..];
     while !rest.is_empty() {
-        memory.check(has_journal)?;
+        memory.check_leap(rule.leap_bytes(STORE_BATCH), has_journal)?;
         let mut n_bytes = 0;
         let fits = |&&n: &&usize| {
             n_bytes += documents[n].n_text_bytes;

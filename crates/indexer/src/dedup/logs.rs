@@ -28,7 +28,9 @@ impl Logs {
         let (memory, mut filled) = (Watch::new(), anyhow::Ok(()));
         let log = journal.kept_log(saved.n_kept_bytes, |batch| {
             if filled.is_ok() {
-                filled = memory.check_leap(kept.leap_bytes(batch.len()), true).map_err(Into::into);
+                filled = memory
+                    .check_leap(kept.leap_bytes(batch.len()) + index.leap_bytes(batch.len()), true)
+                    .map_err(Into::into);
             }
             if filled.is_err() {
                 return;

@@ -65,6 +65,11 @@ impl Rule {
         Ok(verdicts)
     }
 
+    /// The bytes of memory that the decision of `n` more documents may take at once.
+    pub(crate) fn leap_bytes(&self, n: usize) -> u64 {
+        self.kept.leap_bytes(n) + self.engine.index().leap_bytes(n)
+    }
+
     /// The doubt that some documents had more candidates than are judged; `None` if none had.
     pub(crate) fn bounded(&self) -> Option<String> {
         // A failed status is no reason to fail the run.

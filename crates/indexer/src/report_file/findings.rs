@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use engine::dedup::{Original, Verdict};
-use index::{DocumentId, Index, Text};
+use index::{DocumentId, Index, Text, leap_bytes};
 use minhash::Similarity;
 
 use super::biggest::Biggest;
@@ -76,6 +76,11 @@ impl Findings {
             texts: HashMap::new(),
             reasons: Reasons::default(),
         }
+    }
+
+    /// The bytes of memory that `n` more documents may take at once.
+    pub(crate) fn leap_bytes(&self, n: usize) -> u64 {
+        leap_bytes(self.kept.capacity(), self.kept.len(), n, size_of::<(DocumentId, Place)>())
     }
 
     /// Notes a document, its verdict and its oddities. No other document is a duplicate of one that

@@ -25,7 +25,7 @@ pub(super) struct Deciding {
     pub(super) open: Option<u32>,
     /// The number of the kept document of each id that comes again.
     pub(super) again: HashMap<DocumentId, u32>,
-    pub(super) ids_again: HashSet<u64>,
+    pub(super) ids_again: Arc<HashSet<u64>>,
     pub(super) n_kept: u64,
 }
 

@@ -78,7 +78,7 @@ pub(super) struct Scout {
     /// `None` once the thread has ended.
     found: Option<Receiver<io::Result<Vec<Met>>>>,
     batch: vec::IntoIter<Met>,
-    /// True after a failed read: the pairs behind it are not known.
+    /// True after a failed read or a panic: the pairs behind it are not known.
     has_failed: bool,
     thread: Option<JoinHandle<()>>,
 }
@@ -111,16 +111,18 @@ impl Scout {
     /// A failed read, from then on at each call.
     pub(super) fn next_until(&mut self, turn: u32) -> io::Result<Option<Met>> {
         while self.batch.len() == 0 {
-            let Some(found) = &self.found else { return Ok(None) };
+            let Some(found) = self.found.as_ref().filter(|_| !self.has_failed) else { break };
             match found.recv() {
                 Ok(Ok(batch)) => self.batch = batch.into_iter(),
                 Ok(Err(error)) => {
                     self.has_failed = true;
                     return Err(error);
                 }
-                Err(_) if self.has_failed => return Err(io::Error::other("an earlier read has failed")),
                 Err(_) => self.end()?,
             }
+        }
+        if self.has_failed && self.batch.len() == 0 {
+            return Err(io::Error::other("an earlier read has failed"));
         }
         let is_due = self.batch.as_slice().first().is_some_and(|met| met.turn <= turn);
         Ok(if is_due { self.batch.next() } else { None })
@@ -129,6 +131,7 @@ impl Scout {
     fn end(&mut self) -> io::Result<()> {
         self.found = None;
         let ended = self.thread.take().map_or(Ok(()), JoinHandle::join);
+        self.has_failed = ended.is_err();
         ended.map_err(|_| io::Error::other("the thread that looks ahead has panicked"))
     }
 }
