@@ -176,7 +176,12 @@ public class BulkLoad {
     try (Table table = connection.getTable(documents)) {
       checkStill(connection, documents, isNew, "nothing was loaded");
       String from = "from " + rows.folder.toAbsolutePath() + ", begun " + Instant.now();
-      table.put(new Put(METADATA_ROW).addColumn(METADATA_FAMILY, mark, Bytes.toBytes(from)));
+      Put begun = new Put(METADATA_ROW).addColumn(METADATA_FAMILY, mark, Bytes.toBytes(from));
+      if (!isNew) {
+        // Also of a load that is given up: its mark goes then, and documents that it has brought may stay.
+        begun.addColumn(METADATA_FAMILY, OLDER, note("begun"));
+      }
+      table.put(begun);
       complete(connection, index, INDEX_FAMILY, indexFiles, "no document can be found yet");
       complete(
           connection,
@@ -193,12 +198,17 @@ public class BulkLoad {
       if (isNew) {
         table.delete(ended);
       } else {
-        // The note ends the tiers that processes have filled before: they lack the cells, which are older than the load's end.
-        Put note = new Put(METADATA_ROW).addColumn(METADATA_FAMILY, OLDER, Bytes.toBytes("load." + rows.timestamp + " " + Instant.now()));
+        // It ends the tiers that processes have filled before: they lack the cells, which are older than the load's end.
+        Put note = new Put(METADATA_ROW).addColumn(METADATA_FAMILY, OLDER, note("ended"));
         table.mutateRow(RowMutations.of(Arrays.asList(note, ended)));
       }
     }
     fs.delete(staging, true);
+  }
+
+  /** A note that differs from all others; `crates/store-hbase/src/older.rs` reads it. */
+  byte[] note(String what) {
+    return Bytes.toBytes("load." + rows.timestamp + " " + what + " " + Instant.now());
   }
 
   /** Whether the index is to be created. */

@@ -15,7 +15,8 @@ use super::rows::{Cell, Rows, Swap, Table};
 pub(super) struct Notes {
     /// The last note; `None` before the first.
     pub(super) last: Option<Vec<u8>>,
-    /// True while a bulk load is under way, which notes at its end what it has brought.
+    /// True while a bulk load is under way. It has left a note when it began, which counts if its
+    /// mark is taken away, and leaves another one when it ends.
     pub(super) is_loading: bool,
 }
 

@@ -192,6 +192,36 @@ fn a_load_that_is_killed() {
     }
 }
 
+/// A load into an index in use that is killed has left its note already: whoever gives it up takes
+/// away the mark alone, and documents that came stay.
+#[test]
+fn a_load_notes_its_beginning() {
+    let Some(hbase) = hbase() else { return };
+    let _alone = alone();
+    create(hbase, "create_given_up", &[("given_up", "5c2")]);
+    let folder = tempfile::tempdir().unwrap();
+    let (corpus, rows) = (folder.path().join("corpus.jsonl"), folder.path().join("rows"));
+    let store = url(hbase.gateway, "given_up");
+    run("indexer", ["index", "-q", "--texts", "none", "--store", &store, news().to_str().unwrap()]).expect(0);
+    fs::write(&corpus, made_up_corpus(500, 41)).unwrap();
+    write_rows(&store, &corpus, &rows).expect(0);
+    let mut child = hbase.bulk_load(&rows).spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap());
+    read_until(&mut log, "loading the HFiles of given_up");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let beside: Vec<_> = cells(hbase.gateway, "given_up_docs")
+        .into_iter()
+        .filter(|((row, _), _)| row == b"pigeonhole")
+        .map(|((_, column), (value, _))| (String::from_utf8(column).unwrap(), value))
+        .collect();
+    assert!(beside.iter().any(|(column, _)| column.starts_with("m:load.")), "{beside:?}");
+    let note = beside.iter().find(|(column, _)| column == "m:older");
+    assert!(note.is_some_and(|(_, value)| value.starts_with("load.")), "{beside:?}");
+    load(hbase, &rows).expect(0);
+    run("pigeonhole", ["verify", "--store", &store]).expect(0);
+}
+
 /// Both tables are split after the HFiles were cut at their regions. HBase's own load tool would
 /// not wait for a region that is briefly away. It could not cut a file again either, without the
 /// settings of the bloom filter.

@@ -1,6 +1,7 @@
 //! Claimants that know the older cells: they find what is there all the same, whatever comes late,
 //! and do not read what they know.
 
+mod notes;
 mod slow;
 
 use std::cell::Cell;
@@ -132,44 +133,6 @@ fn mended_documents_are_found(on: On) {
     for n in [1, 2] {
         assert!(is_duplicate(&store, spread(n) ^ 1), "{n}");
     }
-}
-
-fn put_note(place: &Place, note: &str) {
-    place.hbase.put_raw("t_docs", METADATA_ROW, b"m:older", note.as_bytes(), place.hbase.now_ms());
-}
-
-/// The note of the loader, and of the script for a restored snapshot, ends a tier, and the next one
-/// has what came.
-fn loaded_documents_are_found(on: On) {
-    let place = Place::new(on);
-    place.advance(HOUR);
-    let store = tiered(&place);
-    fill(&store, 1);
-    place.set_clock(BEGIN);
-    place.store().insert(&[document("a", spread(1)), document("b", spread(2))]).unwrap();
-    place.set_clock(BEGIN + HOUR);
-    put_note(&place, &format!("load.{BEGIN}"));
-    for n_fillings in [1, 2] {
-        fill(&store, n_fillings);
-        for n in [1, 2] {
-            assert!(is_duplicate(&store, spread(n) ^ 1), "{n}, filled {n_fillings} times");
-        }
-    }
-}
-
-/// Its cells come before its note.
-fn a_load_under_way_is_read(on: On) {
-    let place = Place::new(on);
-    place.advance(HOUR);
-    let store = tiered(&place);
-    fill(&store, 1);
-    let mark = format!("m:load.{BEGIN}");
-    place.hbase.put_raw("t_docs", METADATA_ROW, mark.as_bytes(), b"from a folder", BEGIN);
-    let loaded = document("a", spread(1));
-    place.set_clock(BEGIN);
-    place.store().insert(&[loaded]).unwrap();
-    place.set_clock(BEGIN + HOUR);
-    assert!(is_duplicate(&store, spread(1) ^ 1));
 }
 
 /// HBase's time counts where the filler's clock is ahead.
@@ -392,8 +355,6 @@ hazards! {
     what_is_there_is_found,
     signatures_are_found,
     mended_documents_are_found,
-    loaded_documents_are_found,
-    a_load_under_way_is_read,
     a_filler_whose_clock_is_ahead,
     a_tier_is_kept_in_a_file,
 }
