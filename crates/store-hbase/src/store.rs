@@ -59,7 +59,7 @@ impl HbaseStore {
     }
 
     /// Returns the tier, if there is one and no note has ended it.
-    fn tier(&self) -> Result<Option<Arc<Tier>>> {
+    pub(super) fn tier(&self) -> Result<Option<Arc<Tier>>> {
         let Some(keeper) = &self.keeper else { return Ok(None) };
         let Some(tier) = keeper.tier(&self.rows, self.created()?, &self.clock) else { return Ok(None) };
         let notes = older::notes(&*self.rows)?;

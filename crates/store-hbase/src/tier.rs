@@ -28,6 +28,10 @@
 //!   behind.
 //! - The tier of a file is believed if its checksum, the identity of the index and the note agree.
 //!
+//! A record or claim that is damaged is left out. A search that reads all cells fails where one of
+//! them leads to it, until it is mended; one with a tier may not meet it, as if it were deleted,
+//! which is what mends it. What is indexed in its place has a later timestamp.
+//!
 //! Removed and expired documents stay in a tier until it is filled anew: they cost a look at their
 //! buckets and change no answer.
 //!

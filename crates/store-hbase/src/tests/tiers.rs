@@ -1,6 +1,7 @@
 //! Claimants that know the older cells: they find what is there all the same, whatever comes late,
 //! and do not read what they know.
 
+mod damaged;
 mod notes;
 mod slow;
 

@@ -5,7 +5,7 @@ use index::{Clock, Error, Family, Result, Sketch, SketchKind};
 use super::ascending::Growing;
 use super::{HALF_BITS, LEEWAY_MS, Tier, number_of};
 use crate::layout::{CLAIM_COLUMN, DOCUMENT_FAMILY, DOCUMENTS_END, RECORD_COLUMN, Record};
-use crate::layout::{decode_claim, document_starts, in_row};
+use crate::layout::{decode_claim, document_starts};
 use crate::older;
 use crate::rows::{Row, Rows, Span, Table};
 
@@ -57,7 +57,7 @@ impl Filler<'_> {
             // A span without its page is read again.
             let mut left: Vec<_> = spans.iter().cloned().map(Some).collect();
             let read = self.rows.scan(Table::Documents, DOCUMENT_FAMILY, &spans, &mut |number, page| {
-                page.iter().try_for_each(|row| filling.add_row(self.kind, row))?;
+                page.iter().for_each(|row| filling.add_row(self.kind, row));
                 left[number] = spans[number].rest(&page);
                 Ok(())
             });
@@ -70,7 +70,13 @@ impl Filler<'_> {
                 return Ok(Filled::TooLarge { goes_on: before.is_some() });
             }
         }
-        let Filling { buckets, simhashes, turned } = filling;
+        let Filling { buckets, simhashes, turned, n_damaged } = filling;
+        if n_damaged > 0 {
+            tracing::warn!(
+                "{n_damaged} records or claims cannot be read, and the tier is filled without them, so insertions near \
+                 to these documents may not notice; `pigeonhole verify` names them"
+            );
+        }
         let sets = [buckets, simhashes, turned].map(Growing::into_set);
         let tier = Tier::new(since, notes.last, sets);
         if tier.n_bytes() > self.n_bytes_max {
@@ -86,6 +92,8 @@ struct Filling {
     buckets: Growing,
     simhashes: Growing,
     turned: Growing,
+    /// The number of records and claims that could not be decoded.
+    n_damaged: u64,
 }
 
 impl Filling {
@@ -94,11 +102,13 @@ impl Filling {
             buckets: Growing::of(&buckets.set),
             simhashes: Growing::of(&simhashes.set),
             turned: Growing::of(&turned.set),
+            n_damaged: 0,
         }
     }
 
-    /// Adds the cells of a document, by its record and its claim: a search believes no others.
-    fn add_row(&mut self, kind: &SketchKind, row: &Row) -> Result<()> {
+    /// Adds the cells of a document, by its record and its claim: a search believes no others. What
+    /// is damaged confirms no cell, and is counted.
+    fn add_row(&mut self, kind: &SketchKind, row: &Row) {
         for cell in &row.cells {
             let sketch = match &cell.qualifier {
                 qualifier if *qualifier == RECORD_COLUMN[2..] => {
@@ -108,11 +118,12 @@ impl Filling {
                     .map(|claim| claim.state.is_believed().then_some(claim.sketch)),
                 _ => continue,
             };
-            if let Some(sketch) = sketch.map_err(|error| in_row(&row.key, error))? {
-                self.add(kind, &sketch);
+            match sketch {
+                Ok(Some(sketch)) => self.add(kind, &sketch),
+                Ok(None) => {}
+                Err(_) => self.n_damaged += 1,
             }
         }
-        Ok(())
     }
 
     fn add(&mut self, kind: &SketchKind, sketch: &Sketch) {
