@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use index::backend::Horizon;
-use index::{Clock, Rule, SketchKind};
+use index::{Clock, Result, Rule, SketchKind};
 
 use super::rows::Rows;
 use super::tier::Tier;
+
+/// Returns the older cells that this process knows, if no note has ended them. Reads the notes: one
+/// row.
+pub(super) type GetTier<'a> = &'a dyn Fn() -> Result<Option<Arc<Tier>>>;
 
 /// The context of one call: the rows and the settings of an index.
 pub(super) struct Access<'a> {
@@ -17,8 +21,9 @@ pub(super) struct Access<'a> {
     pub(super) horizon: Horizon,
     /// True if the index keeps the texts of its documents.
     pub(super) keeps_texts: bool,
-    /// The older cells that this process knows, for the searches of claimants.
-    pub(super) tier: Option<Arc<Tier>>,
+    /// The older cells that this process knows, for the searches of claimants. Each search asks
+    /// anew: it may come minutes after the one before, and a note between them.
+    pub(super) tier: Option<GetTier<'a>>,
 }
 
 impl Access<'_> {

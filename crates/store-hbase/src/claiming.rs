@@ -9,7 +9,6 @@ mod claimed;
 mod settling;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::claims::{Claim, Claimant, Entry, FILED_WITHIN_MS, Seen, State, Step, Ticket};
@@ -28,7 +27,6 @@ use super::order::waits_for;
 use super::outlook::Outlook;
 use super::remove::swap;
 use super::rows::{Swapped, Table};
-use super::tier::Tier;
 use super::write::Writes;
 
 /// The time for which a claim makes others wait after its owner has died.
@@ -48,24 +46,16 @@ const RETRY: Retry = Retry::new(Duration::from_millis(5), Duration::from_millis(
 
 /// Implements [`Store::insert_if_new`](index::Store::insert_if_new).
 pub(super) fn insert_if_new(
-    access: Access<'_>,
-    tier: &dyn Fn() -> Result<Option<Arc<Tier>>>,
+    access: &Access<'_>,
     documents: &[Document],
     rule: &Rule,
     counters: &Counters,
     outlook: &Outlook,
 ) -> Result<Vec<Insertion>> {
-    let (mut access, mut insertions) = (access, Vec::with_capacity(documents.len()));
-    for (n_before, batch) in documents.chunks(BATCH_MAX).enumerate() {
+    let mut insertions = Vec::with_capacity(documents.len());
+    for batch in documents.chunks(BATCH_MAX) {
         let reach = outlook.reach(batch.len());
-        let mut insert = || {
-            // A note may have ended the tier since the batch before.
-            if n_before > 0 {
-                access.tier = tier()?;
-            }
-            insert_batch(&access, batch, rule, counters, reach)
-        };
-        let done = insert().map_err(|error| {
+        let done = insert_batch(access, batch, rule, counters, reach).map_err(|error| {
             let (n_done, n_documents) = (insertions.len(), documents.len());
             let what = format!(
                 "of {n_documents} documents {n_done} are done, of the next {} some may be inserted and some not; \

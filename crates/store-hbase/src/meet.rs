@@ -126,9 +126,13 @@ pub(super) fn meet(
     lookouts: &[Lookout<'_>],
     ghosts: &mut Ghosts,
 ) -> Result<Vec<Vec<(DocumentId, Stored)>>> {
+    if lookouts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let tier = access.tier.map_or(Ok(None), |tier| tier())?;
     let mut buckets = Buckets::default();
     for (number, lookout) in lookouts.iter().enumerate() {
-        buckets.add(number, &lookout.sketch, lookout.rule, lookout.reach, access.tier.as_deref());
+        buckets.add(number, &lookout.sketch, lookout.rule, lookout.reach, tier.as_deref());
     }
     let mut found: Vec<Found> = Vec::new();
     found.resize_with(lookouts.len(), Found::default);

@@ -153,8 +153,8 @@ impl Store for HbaseStore {
         check_documents(documents)?;
         rule.check_similar_alone()?;
         let tier = || self.tier();
-        let access = Access { tier: tier()?, ..self.access()? };
-        claiming::insert_if_new(access, &tier, documents, rule, &self.counters, &self.outlook)
+        let access = Access { tier: Some(&tier), ..self.access()? };
+        claiming::insert_if_new(&access, documents, rule, &self.counters, &self.outlook)
     }
 
     fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {

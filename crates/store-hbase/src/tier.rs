@@ -19,8 +19,8 @@
 //! - Of two near claimants, the one that ends its write of cells later meets the other: in the
 //!   tier, or as a cell that is late enough.
 //! - Insertions without a claim that take longer than a minute, bulk loads and restored snapshots
-//!   leave a note beside the metadata ([`super::older`]). Each call reads it, and uses no tier of
-//!   before the note, nor any while a load is under way. Such an insertion that dies between its
+//!   leave a note beside the metadata ([`super::older`]). Each search of a claimant reads it, and
+//!   uses no tier of before the note, nor any while a load is under way. Such an insertion that dies between its
 //!   records and its note leaves none: its minutes and those of its clock may be five together.
 //! - The moment is that of the filler's clock or of HBase, whichever is earlier.
 //! - A tier is brought up to date with the records and claims that HBase has written since, by

@@ -1,6 +1,7 @@
 //! Notes and loads that end tiers.
 
 use super::super::super::rows::{Mutation, Mutations, Table};
+use super::super::between::Between;
 use super::*;
 
 fn put_note(place: &Place, note: &str) {
@@ -76,7 +77,37 @@ fn a_load_that_was_given_up_is_read(on: On) {
     }
 }
 
+/// A call may wait minutes for the claims of others. A document of before comes with its note while
+/// it has looked and not yet searched, or waits for the next round.
+fn a_note_within_a_call_counts(on: On) {
+    let batches = [
+        vec![document("own", spread(1) ^ 2)],
+        // The second one is near to the first, and is decided after it.
+        vec![document("first", spread(1) ^ 0b11_1100), document("own", spread(1) ^ 0b1000)],
+    ];
+    for documents in batches {
+        let place = Arc::new(Place::new(on));
+        place.advance(HOUR);
+        let (inside, has_come) = (Arc::clone(&place), AtomicI64::new(0));
+        let between = move || {
+            if !inside.index_rows().is_empty() && has_come.fetch_add(1, Ordering::Relaxed) == 0 {
+                load(&inside, document("early", spread(1)));
+                put_note(&inside, "a slow insertion");
+            }
+        };
+        let rows = Box::new(Between { rows: place.hbase.rows("t", OPTIONS), between });
+        let clock = Arc::clone(&place.clock);
+        let store = HbaseStore::over(rows, Clock::new(move || clock.load(Ordering::Relaxed)));
+        let store = store.with_tier(Some(options()));
+        fill(&store, 1);
+        let own = store.insert_if_new(&documents, &within(3)).unwrap().pop().unwrap();
+        let Insertion::Duplicate(of) = own else { panic!("{own:?}") };
+        assert_eq!(of.id, id("early"));
+    }
+}
+
 hazards! {
+    a_note_within_a_call_counts,
     loaded_documents_are_found,
     a_load_under_way_is_read,
     a_load_that_was_given_up_is_read,
