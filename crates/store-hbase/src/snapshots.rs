@@ -16,7 +16,8 @@ impl BackupScript for HbaseUri {
 /// copies go to `to`.
 ///
 /// The documents come first. A document's cells are written before its record and deleted after it,
-/// so a record in the first snapshot has its cells in the second, unless it was removed between.
+/// so a record in the first snapshot has its cells in the second, unless it was removed or replaced
+/// between: then it comes back without some of its cells, and only a repair makes searches find it.
 fn script(name: &str, at: Timestamp, to: &str) -> String {
     let names = TableNames::new(name);
     let tables = [Table::Documents, Table::Index].map(|table| names.of(table));
@@ -28,12 +29,13 @@ fn script(name: &str, at: Timestamp, to: &str) -> String {
     };
     format!(
         "# A backup of the index {name}, for HBase's shell. The documents come first; a document that is removed\n\
-         # between the two snapshots comes back with what is left of it, which `pigeonhole verify` tells of.\n\
+         # or replaced between the two snapshots comes back as it was before, and searches may miss it until\n\
+         # `pigeonhole repair --apply` has run.\n\
          {}\n\
          # To copy the snapshots to another place, on a machine with HBase's own start script:\n\
          {}\n\
          # To restore the index, where its tables are not there any more, in HBase's shell; then run\n\
-         # `pigeonhole verify`. The last line ends the tiers that were filled before:\n\
+         # `pigeonhole repair --apply`. The last line ends the tiers that were filled before:\n\
          {}\
          #   put '{documents}', 'pigeonhole', 'm:older', \"restored {stamp} #{{Time.now.to_f}}\"\n",
         lines(&|table, snapshot| format!("snapshot '{table}', '{snapshot}'")),
@@ -52,6 +54,9 @@ mod tests {
     #[test]
     fn a_script_names_both_tables() {
         let script = script("crawl:news", Timestamp::saturating(1_795_641_222_438), "s3a://b/it's");
+        for part in ["removed\n# or replaced between", "then run\n# `pigeonhole repair --apply`."] {
+            assert!(script.contains(part), "{script}");
+        }
         let lines: Vec<&str> = script.lines().filter(|line| line.contains("'crawl")).collect();
         assert_eq!(
             lines,
