@@ -50,8 +50,9 @@ pub enum FindingKind {
     /// An image of the search tables that is damaged, and so not used: openings take longer.
     /// Mended, it is dropped.
     Image,
-    /// A document whose text was kept and is gone. Verdicts about the document fail. Once mended,
-    /// estimates decide about the document, as about a document inserted without a text.
+    /// A document whose text was kept and is gone. Verdicts about the document fail, or in HBase
+    /// are estimates. Once mended, estimates decide about the document, as about a document inserted
+    /// without a text, and the same text inserted again is kept.
     TextLost,
     /// A document whose time of insertion is ahead of the clock: it stays longer by the difference.
     Ahead,

@@ -20,8 +20,9 @@ What can be found:
   dead claim    an insertion whose process died; its document is there only if inserted again
   half removed  a removal whose process died; the document is gone, and something of it is left
   image         an image of the search tables that is damaged, and so not used; mended, it is dropped
-  text lost     a document whose text is gone; verdicts about it fail. Mended, it is one that came
-                without a text, and estimates decide about it; index it again to count
+  text lost     a document whose text is gone; verdicts about it fail, or in HBase are estimates.
+                Mended, it is one that came without a text, and estimates decide about it; index it
+                again to count
   ahead         a document inserted by a clock that was ahead of this machine's by more than a day
                 (or --clock-ahead-max); an index with a retention keeps it for so much longer
   foreign       a document under the keys of another scheme, by a program that took the index for

@@ -1,17 +1,19 @@
 //! Examines texts: each document must have the text that it names, and each text must belong to a
 //! document.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
+use crate::claims::{Claim, State};
 use index::{DocumentId, FindingKind, Result, Timestamp};
 
 use super::super::documents::{self, Stored};
 use super::super::layout::{
-    TEXT_COLUMNS, TEXT_FAMILY, decode_document_row, decode_text, decode_text_qualifier, document_row,
-    text_qualifier,
+    CLAIM_COLUMN, RECORD_COLUMN, Record, TEXT_COLUMNS, TEXT_FAMILY, decode_document_row, decode_text,
+    decode_text_qualifier, document_row, text_qualifier,
 };
 use super::super::meet::{is_old, pending};
-use super::super::rows::{Row, Span, Table};
+use super::super::remove::swap;
+use super::super::rows::{Row, Span, Swapped, Table};
 use super::super::write::Writes;
 use super::Examination;
 
@@ -71,24 +73,57 @@ impl Examination<'_, '_> {
         Ok(texts)
     }
 
-    /// Reads the documents that seemed to lack their texts again, and reports each lack that is
-    /// still there: some may have been replaced or removed.
+    /// Reads the documents that seemed to lack their texts again, each with its texts as of one
+    /// moment, and reports each lack that is still there: some may have been replaced or removed.
     fn missing(&mut self, ids: &[&DocumentId]) -> Result<()> {
         for ids in ids.chunks(documents::TOLD_AT_ONCE) {
-            let now = documents::read_each(self.access, ids.iter().copied())?;
             let keys: Vec<_> = ids.iter().map(|id| document_row(id)).collect();
-            let cells = self.access.rows.get(Table::Documents, &[TEXT_COLUMNS], &keys)?;
-            for (&id, cells) in ids.iter().zip(cells) {
-                let stored = now.get(id).and_then(|stored| stored.as_ref().ok());
-                let name = stored.and_then(|stored| text_of(stored.live.as_ref()?));
+            let columns = [RECORD_COLUMN, CLAIM_COLUMN, TEXT_COLUMNS];
+            let rows = self.access.rows.get(Table::Documents, &columns, &keys)?;
+            let mut lost = Vec::new();
+            for ((&id, key), cells) in ids.iter().zip(&keys).zip(rows) {
+                let Ok(stored) = Stored::decode(key, &cells, self.access) else { continue };
+                let name = stored.live.as_ref().and_then(text_of);
                 let qualifier = name.map(|(timestamp, digest)| text_qualifier(timestamp, digest));
                 let is_there = |qualifier: &Vec<u8>| cells.iter().any(|cell| cell.qualifier == *qualifier);
                 if qualifier.is_some_and(|qualifier| !is_there(&qualifier)) {
-                    self.found(FindingKind::Damaged, &format!("{id} without its text"), false);
+                    lost.push((id, stored));
                 }
+            }
+            let mended = if self.mends { self.forget_texts(&lost)? } else { HashSet::new() };
+            for (id, _) in lost {
+                self.found(FindingKind::TextLost, id.as_str(), mended.contains(id));
             }
         }
         Ok(())
+    }
+
+    /// Makes of each of these documents one that came without a text: the same text, inserted
+    /// again, is then kept. Returns those of which it is done. A document that is replaced or removed
+    /// meanwhile has a record or a delete of a later timestamp, or another claim.
+    fn forget_texts<'a>(&self, lost: &[(&'a DocumentId, Stored)]) -> Result<HashSet<&'a DocumentId>> {
+        let mut records = Writes::new(Table::Documents);
+        let (mut mended, mut claimed, mut swaps) = (HashSet::new(), Vec::new(), Vec::new());
+        for (id, stored) in lost {
+            let Some(live) = &stored.live else { continue };
+            if stored.record_timestamp == Some(live.timestamp) {
+                records.put_record(live.timestamp, id, &Record { text: None, ..live.clone() }, self.access);
+            }
+            let is_own =
+                |claim: &&Claim| claim.state == State::Committed && claim.timestamp == live.timestamp;
+            match stored.claim.as_ref().filter(is_own) {
+                Some(claim) => {
+                    swaps.push(swap(self.access, id, Some(claim), &Claim { text: None, ..claim.clone() }));
+                    claimed.push(*id);
+                }
+                None => drop(mended.insert(*id)),
+            }
+        }
+        records.apply(self.access)?;
+        let swapped = self.access.rows.swap(Table::Documents, &swaps)?;
+        let done = claimed.into_iter().zip(swapped).filter(|(_, swapped)| *swapped == Swapped::Done);
+        mended.extend(done.map(|(id, _)| id));
+        Ok(mended)
     }
 
     /// Reads the texts that seemed to belong to no document again; reports, and deletes, each that
@@ -123,7 +158,7 @@ impl Examination<'_, '_> {
 }
 
 /// Returns the name of a document's text, if the document has one.
-fn text_of(record: &super::Record) -> Option<Name> {
+fn text_of(record: &Record) -> Option<Name> {
     record.text.map(|digest| (record.timestamp, digest))
 }
 

@@ -191,6 +191,7 @@ fn texts_that_are_of_no_document_go_and_those_that_are_missing_are_told(on: On) 
     let place = place(on);
     let store = place.store();
     store.insert(&[honest("whole", 0), honest("lacks", 10_000), honest("damaged", 20_000)]).unwrap();
+    assert_eq!(insert_if_new(&store, &honest("claimed", 30_000)), Insertion::Inserted);
     let put = |name: &str, text: &Text, timestamp: i64| {
         let column = text_column(timestamp, digest(text).unwrap());
         let value = super::super::layout::encode_text(text).unwrap();
@@ -207,12 +208,14 @@ fn texts_that_are_of_no_document_go_and_those_that_are_missing_are_told(on: On) 
     };
     let (of_damaged, timestamp) = column("damaged", &honest("damaged", 20_000));
     place.hbase.put_raw("t_docs", &document_row(&id("damaged")), &of_damaged, &[1, 2, 3], timestamp);
-    // To delete a cell past all others, the row is erased and its record put once more.
-    let lacks = document_row(&id("lacks"));
-    let (_, cells) = place.document_rows().into_iter().find(|(key, _)| *key == lacks).unwrap();
-    assert!(place.hbase.erase("t_docs", &lacks));
-    let (record, value, timestamp) = cells[0].clone();
-    place.hbase.put_raw("t_docs", &lacks, &record, &value, timestamp);
+    // To delete a cell past all others, the row is erased and its record or claim put once more.
+    for name in ["lacks", "claimed"] {
+        let key = document_row(&id(name));
+        let (_, cells) = place.document_rows().into_iter().find(|(row, _)| *row == key).unwrap();
+        assert!(place.hbase.erase("t_docs", &key));
+        let (column, value, timestamp) = cells[0].clone();
+        place.hbase.put_raw("t_docs", &key, &column, &value, timestamp);
+    }
 
     let told = |findings: Vec<Finding>| {
         let mut told: Vec<_> =
@@ -220,13 +223,17 @@ fn texts_that_are_of_no_document_go_and_those_that_are_missing_are_told(on: On) 
         told.sort();
         told
     };
-    let damaged = |told: &[(FindingKind, String, bool)]| {
-        let damaged = told.iter().filter(|(kind, ..)| *kind == FindingKind::Damaged);
-        damaged.map(|(_, place, _)| place.split([' ', ':']).next().unwrap().to_owned()).collect::<Vec<_>>()
+    let lost = |told: &[(FindingKind, String, bool)]| {
+        let lost = told.iter().filter(|(kind, ..)| *kind == FindingKind::TextLost);
+        lost.map(|(_, place, is_mended)| (place.clone(), *is_mended)).collect::<Vec<_>>()
     };
-    let young = told(examine(&store, true).1);
-    assert_eq!(young.len(), 2, "{young:?}");
-    assert_eq!(damaged(&young).len(), 2);
+    let both = |is_mended| ["claimed", "lacks"].map(|name| (name.to_owned(), is_mended));
+    let young = told(examine(&store, false).1);
+    assert_eq!(young.len(), 3, "{young:?}");
+    assert_eq!(lost(&young), both(false));
+    // Estimates decide, and the same text again changes nothing.
+    assert_eq!(text(&store, "lacks"), None);
+    assert_eq!(store.insert(&[honest("lacks", 10_000)]).unwrap(), [Insertion::Unchanged]);
     place.advance(SWEPT_AFTER_MS + 10);
     let seen = told(examine(&store, false).1);
     let ghosts: Vec<_> = seen.iter().filter(|(kind, ..)| *kind == FindingKind::Ghost).collect();
@@ -236,17 +243,24 @@ fn texts_that_are_of_no_document_go_and_those_that_are_missing_are_told(on: On) 
     );
     assert_eq!(texts_left(&place), ["damaged", "nobody", "whole", "whole"]);
     let mended = told(examine(&store, true).1);
-    assert_eq!(mended.len(), 4, "{mended:?}");
+    assert_eq!(mended.len(), 5, "{mended:?}");
+    assert_eq!(lost(&mended), both(true));
     assert_eq!(texts_left(&place), ["damaged", "whole"]);
     assert_eq!(text(&store, "whole"), Some(words(0..300)));
-    assert_eq!(damaged(&told(examine(&store, true).1)).len(), 2);
-    assert_eq!(examine(&store, true).1.len(), 2);
+    let left = told(examine(&store, true).1);
+    assert_eq!(left.iter().map(|(kind, ..)| *kind).collect::<Vec<_>>(), [FindingKind::Damaged]);
     // Without its text a document is estimated; a damaged text is an error.
     assert_eq!(text(&store, "lacks"), None);
     assert!(
         matches!(insert_if_new(&store, &honest("new", 10_003)), Insertion::Duplicate(of) if !of.nearness.exact)
     );
     check_fails(store.texts(&[id("damaged")]), ErrorKind::Corrupt, &["damaged", "is not the text"]);
+    // Once mended, the same text again is kept.
+    assert_eq!(store.insert(&[honest("lacks", 10_000)]).unwrap(), [Insertion::Replaced]);
+    assert_eq!(insert_if_new(&store, &honest("claimed", 30_000)), Insertion::Replaced);
+    for (name, start) in [("lacks", 10_000), ("claimed", 30_000)] {
+        assert_eq!(text(&store, name), Some(words(start..start + 300)));
+    }
 }
 
 fn tables_without_a_family_for_texts(on: On) {
