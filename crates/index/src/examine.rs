@@ -51,7 +51,7 @@ pub enum FindingKind {
     /// Mended, it is dropped.
     Image,
     /// A document whose text was kept and is gone. Verdicts about the document fail, or in HBase
-    /// are estimates. Once mended, estimates decide about the document, as about a document inserted
+    /// are estimates. Once mended, estimates decide about the document, as about one inserted
     /// without a text, and the same text inserted again is kept.
     TextLost,
     /// A document whose time of insertion is ahead of the clock: it stays longer by the difference.

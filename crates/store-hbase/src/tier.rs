@@ -20,8 +20,9 @@
 //!   tier, or as a cell that is late enough.
 //! - Insertions without a claim that take longer than a minute, bulk loads and restored snapshots
 //!   leave a note beside the metadata ([`super::older`]). Each search of a claimant reads it, and
-//!   uses no tier of before the note, nor any while a load is under way. Such an insertion that dies between its
-//!   records and its note leaves none: its minutes and those of its clock may be five together.
+//!   uses no tier of before the note, nor any while a load is under way. Such an insertion that
+//!   dies between its records and its note leaves none: its minutes and those of its clock may be
+//!   five together.
 //! - The moment is that of the filler's clock or of HBase, whichever is earlier.
 //! - A tier is brought up to date with the records and claims that HBase has written since, by
 //!   their timestamps. Claims have those of region servers, whose clocks may be five minutes

@@ -192,8 +192,8 @@ fn a_load_that_is_killed() {
     }
 }
 
-/// A load into an index in use that is killed has left its note already: whoever gives it up takes
-/// away the mark alone, and documents that came stay.
+/// A load into an index in use that is killed has left its note already: to give it up takes away
+/// the mark alone, and documents that came stay.
 #[test]
 fn a_load_notes_its_beginning() {
     let Some(hbase) = hbase() else { return };

@@ -98,8 +98,8 @@ impl Examination<'_, '_> {
         Ok(())
     }
 
-    /// Makes of each of these documents one that came without a text: the same text, inserted
-    /// again, is then kept. Returns those of which it is done. A document that is replaced or removed
+    /// Makes each of these documents one that came without a text: the same text, inserted again,
+    /// is then kept. Returns the documents that are so now. One that is replaced or removed
     /// meanwhile has a record or a delete of a later timestamp, or another claim.
     fn forget_texts<'a>(&self, lost: &[(&'a DocumentId, Stored)]) -> Result<HashSet<&'a DocumentId>> {
         let mut records = Writes::new(Table::Documents);

@@ -40,7 +40,7 @@ fn tiered(place: &Place) -> HbaseStore {
 
 /// Waits until the tier was filled, or was to be, so many times.
 fn fill(store: &HbaseStore, n_fillings: u64) {
-    // Whoever asks for it begins it.
+    // To ask for it begins it.
     store.tier().unwrap();
     store.keeper.as_ref().unwrap().wait_for(n_fillings);
 }
