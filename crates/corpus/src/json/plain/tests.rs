@@ -86,26 +86,24 @@ fn all_else_is_left_to_serde_json() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3_000))]
-    /// Where an object is read here, serde_json reads the same: objects and pieces of JSON,
-    /// some with a byte changed.
+    /// Where an object is read here, serde_json reads the same: objects, some with a byte changed.
     #[test]
     fn what_is_read_is_what_serde_json_reads(
-        pieces in proptest::collection::vec(
-            r#"("(id|text|n|other|meta)": ?("([ -~é中]|\\[nt"/u\\]|\\u[0-9a-f]{4}){0,20}"|-?[0-9]{1,20}(\.[0-9]+)?([eE][+-]?[0-9])?|true|null|\[(1|"a"|\{\}){0,2}\]|\{"lang": ?"en"\}), ?)|[\[\]{},:"\\0a ]"#,
-            0..6,
+        fields in proptest::collection::vec(
+            concat!(
+                r#" ?"(id|text|n|other|meta)": ?("#,
+                r#""([ -!#-\[\]-~é中]|\\[nt"/\\]|\\u[0-9a-f]{4}|\\ud83d\\ude00){0,6}(\\ud83d)?""#,
+                r#"|-?[0-9]{1,20}(\.[0-9]+)?([eE][+-]?[0-9])?"#,
+                r#"|true|null|\[(1|"a"|\{\}){0,2}\]|\{"lang": ?"en"\}) ?"#,
+            ),
+            0..4,
         ),
-        is_whole: bool,
         place: prop::sample::Index,
         byte in "[\\[\\]{},:\"\\\\0-9a-f\n \u{1}]",
         is_changed: bool,
     ) {
-        let pieces = pieces.concat();
-        let mut line = if is_whole {
-            format!("{{{}}}", pieces.trim_end_matches([',', ' ']))
-        } else {
-            pieces
-        };
-        if is_changed && !line.is_empty() {
+        let mut line = format!("{{{}}}", fields.join(","));
+        if is_changed {
             let at = (0..=place.index(line.len())).rev().find(|at| line.is_char_boundary(*at)).unwrap();
             let end = at + line[at..].chars().next().map_or(0, char::len_utf8);
             line.replace_range(at..end, &byte);
