@@ -41,7 +41,7 @@ pub(crate) use limited::limited;
 pub(crate) use log::Log;
 pub(crate) use ports::free_ports;
 pub(crate) use python::venv;
-pub(crate) use redis::{Redis, redis};
+pub(crate) use redis::{DURABLE, Redis, redis};
 pub(crate) use s3::{S3, open_s3, s3};
 pub(crate) use suite::{ASK, Suite};
 pub(crate) use worker::Worker;

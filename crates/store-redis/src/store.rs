@@ -25,8 +25,9 @@ use super::uri::RedisUri;
 /// a failed batch may have been written up to some document, also with `StorageFull`.
 ///
 /// An acknowledgement is as durable as the server's settings make it. With `appendonly yes` and
-/// `appendfsync always` the write is on disk, with `everysec` it is there within a second, and
-/// without an append-only file it is lost when the server stops.
+/// `appendfsync always` the write is on disk. With `everysec` it is there within a second, or two
+/// where a sync is slow; until then even the end of the server's process can lose it. Without an
+/// append-only file it is lost when the server stops.
 pub struct RedisStore {
     pub(super) server: Server,
     pub(super) keys: Keys,

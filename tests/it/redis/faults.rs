@@ -11,16 +11,14 @@ use std::time::Duration;
 use index::{Document, DocumentId, ErrorKind, MemoryStore, Store};
 
 use super::{create, document, metadata, open};
-use crate::support::{Figures, Log, Random, Redis, apart, command, kept, made_up_corpus, news, redis, run};
+use crate::support::{
+    DURABLE, Figures, Log, Random, Redis, apart, command, kept, made_up_corpus, news, redis, run,
+};
 
 /// A server that is killed and comes back, three times in one load, does not change the result.
-///
-/// With `appendfsync everysec`, Redis acknowledges up to two seconds of writes before it has handed
-/// them to the kernel, while a sync of its file is slow (`flushAppendOnlyFile`). `kill -9` then
-/// loses these writes.
 #[test]
 fn a_server_that_comes_back() {
-    let Some(redis) = Redis::start(&["--appendfsync", "always"]) else { return };
+    let Some(redis) = Redis::start(&DURABLE) else { return };
     let corpus = tempfile::NamedTempFile::new().unwrap();
     fs::write(corpus.path(), made_up_corpus(10_000, 3)).unwrap();
     let corpus = corpus.path().to_str().unwrap();

@@ -26,6 +26,13 @@ const WATCHDOG: &str = r#"cat
 kill -9 "$(cat "$1/pid")"
 rm -rf "$1""#;
 
+/// The settings of a server that loses nothing acknowledged when it is killed.
+///
+/// With `appendfsync everysec`, Redis acknowledges up to two seconds of writes before it has handed
+/// them to the kernel, while a sync of its file is slow (`flushAppendOnlyFile`). `kill -9` then
+/// loses these writes.
+pub(crate) const DURABLE: [&str; 2] = ["--appendfsync", "always"];
+
 /// A Redis server with an append-only file, on a port of its own.
 pub(crate) struct Redis {
     pub(crate) address: SocketAddr,
@@ -91,7 +98,7 @@ impl Redis {
         true
     }
 
-    /// Kills the server, as `kill -9` does.
+    /// Kills the server, as `kill -9` does. Without [`DURABLE`], its last writes may be lost.
     pub(crate) fn down(&self) {
         if let Some(mut child) = self.child.lock().unwrap_or_else(PoisonError::into_inner).take() {
             child.kill().expect("a child can be killed");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{TEXT, is_problem};
 use crate::hbase::{create, url};
-use crate::support::{Door, Random, Redis, Worker, command, hbase, redis, run, until_within};
+use crate::support::{DURABLE, Door, Random, Redis, Worker, command, hbase, redis, run, until_within};
 
 /// `--store-wait-seconds` of these tests, which bounds the time of an answer that reports the store
 /// as away. `ANSWER_MAX` leaves more for a busy machine.
@@ -104,7 +104,7 @@ fn goes_away_and_comes_back(store: &str, down: &dyn Fn(), up: &dyn Fn()) -> Stri
 
 #[test]
 fn redis_goes_away_and_comes_back() {
-    let Some(redis) = Redis::start(&[]) else { return };
+    let Some(redis) = Redis::start(&DURABLE) else { return };
     let log = goes_away_and_comes_back(&redis.url("away"), &|| redis.down(), &|| redis.up());
     assert!(log.contains("the store does not answer"), "{log}");
 }
