@@ -164,6 +164,23 @@ fn copies_are_written_beside_the_first_and_what_is_called_was_counted() {
     }
 }
 
+/// Where fingerprints alone decide, three workers write the same parts as one.
+#[test]
+fn of_fingerprints_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let corpus = corpus(folder, 400);
+    let (store, whole, shared) = (embedded(folder, "index"), at(folder, "whole"), at(folder, "shared"));
+    index(&store, &corpus, &CLASSIC);
+    let told = join(&store, &whole, &["--parts", "5"]).expect(0).stdout;
+    assert!(told.starts_with("parts                    5\nfingerprints "), "{told}");
+    assert_eq!(pairs_of(&whole), self_join(folder, &corpus, &CLASSIC));
+    for shard in ["0/3", "1/3", "2/3"] {
+        join(&store, &shared, &["--parts", "5", "--shard", shard]).expect(0);
+    }
+    assert!(parts(&shared) == parts(&whole));
+}
+
 /// Returns the corpus and the expected pairs in five parts, from an embedded index.
 fn expected(folder: &Path) -> (String, BTreeMap<String, Vec<u8>>) {
     let corpus = corpus(folder, 400);

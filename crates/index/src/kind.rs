@@ -163,7 +163,9 @@ impl SketchKind {
         Self { ways: vec![Way::Blocks(scheme)] }
     }
 
-    fn scheme(&self) -> Option<&TableScheme> {
+    /// The tables of the simhashes, if the kind files by them.
+    #[must_use]
+    pub fn scheme(&self) -> Option<&TableScheme> {
         self.ways.iter().find_map(|way| match way {
             Way::Blocks(scheme) => Some(scheme),
             Way::Bands(_) => None,

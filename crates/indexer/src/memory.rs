@@ -142,7 +142,13 @@ const SHARE_MAX: u64 = 1 << 30;
 /// The bytes of memory for a part of the work that can do with less: a third of what is free below
 /// the limits, within bounds.
 pub(crate) fn share() -> usize {
-    (MemoryLimits::of_job().n_free_bytes() / SHARE_OF_FREE).clamp(SHARE_MIN, SHARE_MAX) as usize
+    room().min(SHARE_MAX) as usize
+}
+
+/// The bytes of memory for a part of the work that goes over its input as often as memory is short:
+/// a third of what is free below the limits.
+pub(crate) fn room() -> u64 {
+    (MemoryLimits::of_job().n_free_bytes() / SHARE_OF_FREE).max(SHARE_MIN)
 }
 
 /// The bytes for recently read texts in a step that takes `n_bytes` itself: a sixth of what is left

@@ -4,9 +4,7 @@
 //! To sort, all documents are read once. The sorted cells go into a nameless file, which vanishes
 //! with the process.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::FileExt;
+use std::io;
 use std::path::Path;
 
 use anyhow::Context;
@@ -16,12 +14,10 @@ use simhash::{ROW_KEY_LEN, RowKey};
 use runs::{SortedStrings, StringSorter};
 
 use crate::memory;
+use crate::string_file::{self, StringFile};
 
 /// The most memory of the sorter.
 const SORTED_BYTES_MAX: usize = 256 << 20;
-
-/// Bytes read at once from the file of sorted cells.
-const PAGE_BYTES: usize = 256 << 10;
 
 /// Bound on the cells read at once from a store with an order. A row has a cell for each of its
 /// documents, so the bound exceeds the number of rows in a page.
@@ -35,10 +31,10 @@ pub(crate) struct Walk<'a> {
     sorted: Option<SortedCells>,
 }
 
-/// Cells in a file, each after its length in four bytes.
+/// Cells in a file, part by part.
 struct SortedCells {
-    file: File,
-    /// The offset of each part, and the end of the last one.
+    file: StringFile,
+    /// The place of each part, and the end of the last one.
     places: Vec<u64>,
 }
 
@@ -115,42 +111,15 @@ impl<'a> Walk<'a> {
 }
 
 impl SortedCells {
-    fn write(mut sorted: SortedStrings, parts: &[Segments], folder: &Path) -> io::Result<Self> {
-        let mut file = BufWriter::with_capacity(PAGE_BYTES, tempfile::tempfile_in(folder)?);
-        let mut places = vec![0];
-        let mut place = 0;
-        while let Some(entry) = sorted.next_string()? {
-            let segment = entry.first_chunk().copied().map(u32::from_be_bytes).unwrap_or_default();
-            while parts[places.len() - 1].end().is_some_and(|end| end <= segment) {
-                places.push(place);
-            }
-            file.write_all(&(entry.len() as u32).to_be_bytes())?;
-            file.write_all(entry)?;
-            place += 4 + entry.len() as u64;
-        }
-        places.resize(parts.len() + 1, place);
-        Ok(Self { file: file.into_inner()?, places })
+    fn write(sorted: SortedStrings, parts: &[Segments], folder: &Path) -> io::Result<Self> {
+        let (file, places) = StringFile::write_in_parts(folder, sorted, parts)?;
+        Ok(Self { file, places })
     }
 
     /// Reads the cells of one page from `place` on, and advances `place` beyond them.
     fn read(&self, place: &mut u64, end: u64) -> io::Result<Vec<Cell>> {
-        let len = (end - *place).min(PAGE_BYTES as u64) as usize;
-        let mut bytes = vec![0; len];
-        self.file.read_exact_at(&mut bytes, *place)?;
-        let mut cells = Vec::new();
-        let mut rest = &bytes[..];
-        while let Some((len, entry)) = rest.split_first_chunk() {
-            let Some((entry, after)) = entry.split_at_checked(u32::from_be_bytes(*len) as usize) else {
-                break;
-            };
-            cells.push(decode(entry).ok_or_else(|| io::Error::other("it was changed"))?);
-            rest = after;
-        }
-        if cells.is_empty() {
-            return Err(io::Error::other("it was changed"));
-        }
-        *place += (bytes.len() - rest.len()) as u64;
-        Ok(cells)
+        let page = self.file.read(place, end)?;
+        page.strings().map(|entry| decode(entry).ok_or_else(string_file::changed)).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! In-memory search for sketches, and the join of a whole corpus with itself. The crate knows bits
+//! In-memory search for sketches, and the join of many fingerprints with themselves. The crate knows bits
 //! only: no documents, no text, no I/O.
 #![forbid(unsafe_code)]
 
@@ -11,7 +11,7 @@ mod tables;
 
 pub use bucket_tables::BucketTables;
 pub use naive::NaiveTables;
-pub use self_join::{Groups, Pair, self_join};
+pub use self_join::SelfJoin;
 /// The crate of the sketches, fingerprints and schemes in this one's signatures.
 pub use simhash;
 pub use tables::{Cost, Hit, Tables};

@@ -1,66 +1,84 @@
-//! The self-join: all pairs of different fingerprints of a corpus that lie near one another.
+//! The self-join: all pairs of different fingerprints that lie near one another.
 
-mod groups;
 mod partition;
 
-use simhash::{Distance, TableScheme};
+use simhash::Distance;
 
 use crate::distance::is_within;
-
-pub use groups::Groups;
-
-/// Two groups of equal fingerprints that lie near each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Pair {
-    /// The group of the lesser fingerprint.
-    pub first: usize,
-    /// The group of the greater fingerprint.
-    pub second: usize,
-    /// The distance between the two, 1 or more.
-    pub distance: Distance,
-}
 
 /// The most fingerprints that are compared each with each; of more, only those that agree in some
 /// block are compared.
 const COMPARE_ALL_MAX: usize = 128;
 
-/// The pairs whose groups are looked up together.
-const FOUND_MAX: usize = 256;
+/// The multiplier of the hash by which fingerprints are cut into shares. The partition uses another
+/// one, so that the fingerprints of a share are spread over all bins.
+const SHARE_MULTIPLIER: u64 = 0xd6e8_feb8_6659_fd93;
 
-/// Calls `visit` once, in no particular order, for each pair of groups within the scheme's
-/// distance.
+/// Finds each pair of different fingerprints within a distance once, table after table.
 ///
-/// Pairs are of groups, not of documents: a million copies of one text are one group and not
-/// 5·10^11 pairs.
+/// In a table, the join brings the fingerprints together by the bits that must agree, and compares
+/// those in one bin. A pair counts only in the first table that catches it. Where very many
+/// fingerprints agree, the join brings these together again, by `max_distance + 1` blocks of the
+/// bits that do vary: a pair must agree in one of the blocks too.
 ///
-/// For one table of the scheme at a time, the join brings the fingerprints together by the bits
-/// that must agree, and compares those in one bin. A pair counts only in the first table that
-/// catches it. Where very many fingerprints agree, the join brings these together again, by
-/// `max_distance + 1` blocks of the bits that do vary: a pair must agree in one of the blocks too.
+/// Tables are independent of one another, and so are the [shares](Self::share) of a table. Thus
+/// several threads can join, and more fingerprints than memory holds.
 ///
-/// Time is O(n) for each table while buckets are small, plus the pairs. Memory beside the groups is
-/// 8 bytes a fingerprint, and up to 16 more for each fingerprint of a crowded bucket, each time it
-/// is cut again.
-pub fn self_join(groups: &Groups, scheme: &TableScheme, visit: &mut dyn FnMut(Pair)) {
-    let masks = scheme.tables().iter().map(|table| table.mask()).collect();
-    let found = Vec::with_capacity(FOUND_MAX);
-    let mut join = Join { groups, max_distance: scheme.max_distance(), path: Vec::new(), found, visit };
-    // Groups differ: there is nothing at distance 0.
-    if scheme.max_distance() > Distance::ZERO {
-        join.by_masks(groups.fingerprints(), masks);
-        join.report_found();
+/// Time is O(n) for each table while buckets are small, plus the pairs. Memory is 8 bytes a
+/// fingerprint, and up to 16 more for each fingerprint of a crowded bucket, each time it is cut
+/// again.
+#[derive(Clone, Debug)]
+pub struct SelfJoin {
+    masks: Vec<u64>,
+    max_distance: Distance,
+    /// Memory of the partition, kept from table to table.
+    parts: Vec<u64>,
+}
+
+impl SelfJoin {
+    /// A join in tables with these masks. Any two fingerprints within `max_distance` agree in all
+    /// bits of at least one mask.
+    #[must_use]
+    pub fn new(masks: Vec<u64>, max_distance: Distance) -> Self {
+        Self { masks, max_distance, parts: Vec::new() }
+    }
+
+    /// The number of tables.
+    #[must_use]
+    pub fn n_tables(&self) -> usize {
+        self.masks.len()
+    }
+
+    /// Returns the share of a fingerprint in a table, below `n_shares`. Fingerprints that meet in
+    /// the table have the same share.
+    #[must_use]
+    pub fn share(&self, table: usize, fingerprint: u64, n_shares: usize) -> usize {
+        let hash = (fingerprint & self.masks[table]).wrapping_mul(SHARE_MULTIPLIER);
+        ((u128::from(hash) * n_shares as u128) >> u64::BITS) as usize
+    }
+
+    /// Calls `visit` once, in no particular order, for each pair whose first table is this one,
+    /// with the lesser fingerprint first. The fingerprints differ from one another; they are all,
+    /// or all of a share.
+    pub fn in_table(&mut self, table: usize, fingerprints: &[u64], visit: &mut dyn FnMut(u64, u64)) {
+        // Different fingerprints have no pair at distance 0.
+        if self.max_distance == Distance::ZERO {
+            return;
+        }
+        let Self { masks, max_distance, parts } = self;
+        let mask = masks[table];
+        let path = vec![Step { masks: masks.clone(), current: table }];
+        let mut join = Join { max_distance: *max_distance, path, visit };
+        partition::for_each_bin(fingerprints, mask, parts, &mut |bin| join.bin(bin, mask));
     }
 }
 
 struct Join<'a> {
-    groups: &'a Groups,
     max_distance: Distance,
     /// The steps by which the fingerprints at hand were brought together: by this table, and within
     /// it by this block, and so on.
     path: Vec<Step>,
-    /// Pairs whose groups are still to be found.
-    found: Vec<[u64; 2]>,
-    visit: &'a mut dyn FnMut(Pair),
+    visit: &'a mut dyn FnMut(u64, u64),
 }
 
 /// Masks, with an index for the current one. Any pair within the distance agrees in at least one
@@ -131,25 +149,8 @@ impl Join<'_> {
     fn report(&mut self, a: u64, b: u64) {
         let differing = a ^ b;
         if self.path.iter().all(|step| step.is_first(differing)) {
-            self.found.push([a.min(b), a.max(b)]);
-            if self.found.len() == FOUND_MAX {
-                self.report_found();
-            }
+            (self.visit)(a.min(b), a.max(b));
         }
-    }
-
-    /// Calls `visit` with the pairs found so far. The groups of all are looked up first, so
-    /// that the look-ups wait for memory together.
-    fn report_found(&mut self) {
-        let found = std::mem::take(&mut self.found);
-        let groups: Vec<_> = found.iter().map(|pair| pair.map(|bits| self.groups.near(bits))).collect();
-        for (pair, near) in found.iter().zip(groups) {
-            let [first, second] = [0, 1].map(|n| self.groups.position(pair[n], near[n].clone()));
-            let distance = Distance::of_differing(pair[0] ^ pair[1]);
-            (self.visit)(Pair { first, second, distance });
-        }
-        self.found = found;
-        self.found.clear();
     }
 }
 

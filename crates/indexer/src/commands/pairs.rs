@@ -1,7 +1,7 @@
 //! `indexer pairs`: writes all near-duplicates of an index, pair by pair, into a folder of parts.
 //!
-//! Each thread joins one part at a time (`engine::join`). The file of a part appears once it is
-//! whole. Parts of other workers or of an earlier run stay as they are.
+//! Each thread joins one part at a time (`engine::join`); where fingerprints alone decide, the pairs
+//! of all parts are found before (`fingerprint_pairs`). The file of a part appears once it is whole. Parts of other workers or of an earlier run stay as they are.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,10 +15,11 @@ use anyhow::{Context, anyhow, ensure};
 use clap::{Args, value_parser};
 use crossbeam_channel::RecvTimeoutError;
 use engine::join::{CellJoin, Joined, NearPair};
-use index::{Cell, Rule, Segments};
+use index::{Cell, Index, Rule, Segments};
 use minhash::Similarity;
 use simhash::Distance;
 
+use crate::fingerprint_pairs::{self, FingerprintJoin, FingerprintPairs};
 use crate::flag_values::{pairs_format, path_for, similarity};
 use crate::job::refuse_remote;
 use crate::memory::{self, Watch};
@@ -45,6 +46,9 @@ const THREAD_BYTES: u64 = 4 << 20;
 
 /// Bytes by which each thread may grow between two checks.
 const STEP_BYTES: u64 = 1 << 20;
+
+/// Pairs of fingerprints that a thread writes between two checks.
+const PAIRS_BETWEEN_CHECKS: u64 = 65_536;
 
 /// Pause between two updates of the progress.
 const SHOW_INTERVAL: Duration = Duration::from_millis(200);
@@ -151,16 +155,16 @@ pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
     let ours: Vec<u32> = (0..parts.len()).filter(is_ours).collect();
     let missing: Vec<u32> = ours.iter().copied().filter(|&part| !parts.has(part)).collect();
     let mut time = Duration::ZERO;
-    let walk = if is_in_order || missing.is_empty() {
-        Walk::in_order(&index, segments)
+    let source = if is_in_order || missing.is_empty() {
+        Source::cells(&index, rule, Walk::in_order(&index, segments))?
     } else {
         let mut wanted = vec![false; parts.len() as usize];
         missing.iter().for_each(|&part| wanted[part as usize] = true);
         let mut progress = Scanned::new(&index, flags.quiet)?;
         progress.begin_pass("sorting: ");
-        let walk = Walk::sorted(&index, segments, &wanted, parts.folder(), &mut |n| progress.show(n))?;
+        let source = Source::sorted(&index, rule, segments, &wanted, &parts, &mut progress, flags.quiet)?;
         time += progress.elapsed();
-        walk
+        source
     };
     let n_cores = thread::available_parallelism().map_or(1, usize::from);
     let n_threads = match flags.threads {
@@ -168,24 +172,87 @@ pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
         None if is_in_order => n_cores.max(N_THREADS_IN_ORDER),
         None => n_cores,
     };
-    let mut progress = PartsProgress::new(missing.len() as u64, flags.quiet);
-    let join = CellJoin::new(&index, rule)?.with_cache(memory::share());
-    let joining = Joining::new(join, &walk, &parts, n_threads.min(missing.len()));
+    let mut progress = PartsProgress::new(missing.len() as u64, source.unit(), flags.quiet);
+    let joining = Joining::new(&source, &parts, n_threads.min(missing.len()));
     let joined = joining.run(&missing, &mut progress)?;
     time += progress.elapsed();
     drop(progress);
     parts.tidy().with_context(|| format!("failed to tidy {}", output.display()))?;
     let n_before = ours.len() - missing.len();
-    print_to_stdout(&Report { n_made: missing.len(), n_before, n_parts: parts.len(), joined, time })
+    let n_different = source.n_different();
+    print_to_stdout(&Report {
+        n_made: missing.len(),
+        n_before,
+        n_parts: parts.len(),
+        n_different,
+        joined,
+        time,
+    })
+}
+
+/// The source of the pairs of a part.
+enum Source<'a> {
+    Cells { join: CellJoin<'a>, walk: Walk<'a> },
+    Fingerprints(FingerprintPairs),
+}
+
+impl<'a> Source<'a> {
+    fn cells(index: &'a Index, rule: Rule, walk: Walk<'a>) -> anyhow::Result<Self> {
+        Ok(Self::Cells { join: CellJoin::new(index, rule)?.with_cache(memory::share()), walk })
+    }
+
+    /// Reads and sorts an index that its store does not keep in order.
+    fn sorted(
+        index: &'a Index,
+        rule: Rule,
+        segments: Vec<Segments>,
+        wanted: &[bool],
+        parts: &Parts,
+        progress: &mut Scanned,
+        quiet: bool,
+    ) -> anyhow::Result<Self> {
+        let folder = parts.folder();
+        if fingerprint_pairs::decide_alone(index, &rule) {
+            let join = FingerprintJoin {
+                index,
+                max_distance: rule.max_distance,
+                parts: &segments,
+                wanted,
+                folder,
+                n_bytes_max: memory::room(),
+            };
+            if let Some(found) = join.run(progress, quiet)? {
+                return Ok(Self::Fingerprints(found));
+            }
+        }
+        Self::cells(index, rule, Walk::sorted(index, segments, wanted, folder, &mut |n| progress.show(n))?)
+    }
+}
+
+impl Source<'_> {
+    /// The name of what is counted while pairs are written.
+    fn unit(&self) -> &'static str {
+        match self {
+            Self::Cells { .. } => "rows",
+            Self::Fingerprints(_) => "pairs",
+        }
+    }
+
+    /// The number of different fingerprints, where the pairs follow from them.
+    fn n_different(&self) -> Option<u64> {
+        match self {
+            Self::Cells { .. } => None,
+            Self::Fingerprints(found) => Some(found.n_different()),
+        }
+    }
 }
 
 /// Data shared by the threads.
 struct Joining<'a> {
-    join: CellJoin<'a>,
-    walk: &'a Walk<'a>,
+    source: &'a Source<'a>,
     parts: &'a Parts,
-    /// Cells read so far, of all parts.
-    n_cells: AtomicU64,
+    /// Cells read so far, or pairs of fingerprints, of all parts.
+    n_read: AtomicU64,
     memory: Watch,
     n_threads: u64,
     /// True once a thread has failed.
@@ -193,12 +260,11 @@ struct Joining<'a> {
 }
 
 impl<'a> Joining<'a> {
-    fn new(join: CellJoin<'a>, walk: &'a Walk<'a>, parts: &'a Parts, n_threads: usize) -> Self {
+    fn new(source: &'a Source<'a>, parts: &'a Parts, n_threads: usize) -> Self {
         Self {
-            join,
-            walk,
+            source,
             parts,
-            n_cells: AtomicU64::new(0),
+            n_read: AtomicU64::new(0),
             memory: Watch::new(),
             n_threads: n_threads as u64,
             is_over: AtomicBool::new(false),
@@ -237,7 +303,7 @@ impl<'a> Joining<'a> {
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
-                progress.show(n_done, self.n_cells.load(Ordering::Relaxed));
+                progress.show(n_done, self.n_read.load(Ordering::Relaxed));
             }
             failed.map_or(Ok(joined), Err)
         })
@@ -245,17 +311,38 @@ impl<'a> Joining<'a> {
 
     fn part(&self, part: u32) -> anyhow::Result<Joined> {
         let mut table = Table::<PairsFile>::open(&self.parts.path_of(part), None)?;
-        let scratch = || tempfile::tempfile_in(self.parts.folder());
-        let pages = self.walk.pages(part).map(|page: anyhow::Result<Vec<Cell>>| {
-            let page = page?;
-            self.n_cells.fetch_add(page.len() as u64, Ordering::Relaxed);
-            ensure!(!self.is_over.load(Ordering::Relaxed), anyhow!("another part has failed"));
-            self.memory.check_step(self.n_threads * STEP_BYTES)?;
-            Ok(page)
-        });
-        let joined = self.join.run(pages, &scratch, &mut |pair: NearPair<'_>| table.add(pair.into()))?;
+        let joined = match self.source {
+            Source::Cells { join, walk } => {
+                let scratch = || tempfile::tempfile_in(self.parts.folder());
+                let pages = walk.pages(part).map(|page: anyhow::Result<Vec<Cell>>| {
+                    let page = page?;
+                    self.n_read.fetch_add(page.len() as u64, Ordering::Relaxed);
+                    self.check()?;
+                    Ok(page)
+                });
+                join.run(pages, &scratch, &mut |pair: NearPair<'_>| table.add(pair.into()))?
+            }
+            Source::Fingerprints(found) => {
+                let mut n_pairs = 0_u64;
+                found.run(part, &mut |pair| {
+                    n_pairs += 1;
+                    if n_pairs.is_multiple_of(PAIRS_BETWEEN_CHECKS) {
+                        self.n_read.fetch_add(PAIRS_BETWEEN_CHECKS, Ordering::Relaxed);
+                        self.check()?;
+                    }
+                    table.add(pair.into())
+                })?;
+                Joined { n_pairs, ..Joined::default() }
+            }
+        };
         table.finish()?;
         Ok(joined)
+    }
+
+    /// Fails if another part has failed, or memory runs out.
+    fn check(&self) -> anyhow::Result<()> {
+        ensure!(!self.is_over.load(Ordering::Relaxed), anyhow!("another part has failed"));
+        Ok(self.memory.check_step(self.n_threads * STEP_BYTES)?)
     }
 }
 
@@ -264,13 +351,15 @@ struct Report {
     /// Parts of this worker that existed before the run.
     n_before: usize,
     n_parts: u32,
+    /// The number of different fingerprints, where the pairs follow from them.
+    n_different: Option<u64>,
     joined: Joined,
     time: Duration,
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { n_made, n_before, n_parts, joined, time } = *self;
+        let Self { n_made, n_before, n_parts, n_different, joined, time } = *self;
         write!(f, "parts         {:>12}", Grouped(n_made as u64))?;
         if n_before > 0 {
             write!(f, "  ({} were there already)", Grouped(n_before as u64))?;
@@ -283,10 +372,13 @@ impl fmt::Display for Report {
             // Without joined parts the counts below say nothing about the pairs in the folder.
             return Ok(());
         }
-        writeln!(f, "rows          {:>12}", Grouped(joined.n_rows))?;
-        writeln!(f, "candidates    {:>12}", Grouped(joined.n_candidates))?;
+        let (n_read, unit) = n_different.map_or((joined.n_rows, "rows"), |n| (n, "fingerprints"));
+        writeln!(f, "{unit:<13} {:>12}", Grouped(n_read))?;
+        if n_different.is_none() {
+            writeln!(f, "candidates    {:>12}", Grouped(joined.n_candidates))?;
+        }
         writeln!(f, "pairs         {:>12}", Grouped(joined.n_pairs))?;
-        let per_second = (joined.n_rows as f64 / time.as_secs_f64().max(1e-3)) as u64;
-        writeln!(f, "seconds       {:>12.2}  ({} rows/s)", time.as_secs_f64(), Grouped(per_second))
+        let per_second = (n_read as f64 / time.as_secs_f64().max(1e-3)) as u64;
+        writeln!(f, "seconds       {:>12.2}  ({} {unit}/s)", time.as_secs_f64(), Grouped(per_second))
     }
 }

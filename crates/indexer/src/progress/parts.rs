@@ -1,4 +1,4 @@
-//! Progress over the parts of an index, in parts and rows.
+//! Progress over the parts of an index, in parts, and in rows or pairs.
 
 use std::time::{Duration, Instant};
 
@@ -11,15 +11,17 @@ pub(crate) struct PartsProgress {
     start: Instant,
     next_line: Instant,
     n_parts: u64,
+    /// The name of what is counted within the parts.
+    unit: &'static str,
     view: View,
 }
 
 impl PartsProgress {
     /// Starts the progress over `n_parts` parts.
-    pub(crate) fn new(n_parts: u64, quiet: bool) -> Self {
+    pub(crate) fn new(n_parts: u64, unit: &'static str, quiet: bool) -> Self {
         let view = View::new(quiet, || bar(n_parts));
         let start = Instant::now();
-        Self { start, next_line: start + LINE_INTERVAL, n_parts, view }
+        Self { start, next_line: start + LINE_INTERVAL, n_parts, unit, view }
     }
 
     /// Working time.
@@ -28,21 +30,22 @@ impl PartsProgress {
     }
 
     /// Updates the display, if an update is due.
-    pub(crate) fn show(&mut self, n_done: u64, n_rows: u64) {
-        let per_second = (n_rows as f64 / self.elapsed().as_secs_f64().max(1e-3)) as u64;
+    pub(crate) fn show(&mut self, n_done: u64, n_read: u64) {
+        let unit = self.unit;
+        let per_second = (n_read as f64 / self.elapsed().as_secs_f64().max(1e-3)) as u64;
         match &self.view {
             View::Nothing => {}
             View::Bar(bar) => {
                 bar.set_position(n_done);
-                bar.set_message(format!("{} rows  {}/s", Grouped(n_rows), Grouped(per_second)));
+                bar.set_message(format!("{} {unit}  {}/s", Grouped(n_read), Grouped(per_second)));
             }
             View::Lines if Instant::now() < self.next_line => {}
             View::Lines => {
                 self.next_line = Instant::now() + LINE_INTERVAL;
                 complain(format_args!(
-                    "{n_done} of {} parts, {} rows, {}/s, in {}",
+                    "{n_done} of {} parts, {} {unit}, {}/s, in {}",
                     self.n_parts,
-                    Grouped(n_rows),
+                    Grouped(n_read),
                     Grouped(per_second),
                     HumanDuration(self.elapsed())
                 ));

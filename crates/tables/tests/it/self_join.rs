@@ -1,46 +1,49 @@
 //! The self-join against each with each.
 
-use pigeonhole_tables::{Groups, Pair, self_join};
+use pigeonhole_tables::SelfJoin;
 use proptest::prelude::*;
-use simhash::{Fingerprint, TableScheme};
+use simhash::{Distance, Fingerprint, TableScheme};
 
 use crate::corpora::{apart, fingerprints, schemes};
 
-fn check_groups(corpus: &[Fingerprint], groups: &Groups) {
-    let mut seen = vec![false; corpus.len()];
-    for group in 0..groups.len() {
-        assert!(group == 0 || groups.fingerprint(group - 1) < groups.fingerprint(group));
-        assert_eq!(groups.find(groups.fingerprint(group)), Some(group));
-        assert!(groups.members(group).is_sorted());
-        assert!(!groups.members(group).is_empty());
-        for &member in groups.members(group) {
-            assert_eq!(corpus[member as usize], groups.fingerprint(group));
-            assert!(!std::mem::replace(&mut seen[member as usize], true));
-        }
-    }
-    assert!(seen.iter().all(|&seen| seen));
-}
-
-/// Checks that every pair is reported once, and no other.
+/// Checks that every pair is reported once, and no other, whole and in shares.
 fn check(bits: &[u64], schemes: &[TableScheme]) {
-    let corpus: Vec<Fingerprint> = bits.iter().copied().map(Fingerprint).collect();
-    let groups = Groups::new(&corpus);
-    check_groups(&corpus, &groups);
+    let mut different = bits.to_vec();
+    different.sort_unstable();
+    different.dedup();
     for scheme in schemes {
-        let mut pairs = Vec::new();
-        self_join(&groups, scheme, &mut |pair| pairs.push(pair));
-        pairs.sort();
-        let mut expected = Vec::new();
-        for first in 0..groups.len() {
-            for second in first + 1..groups.len() {
-                let distance = groups.fingerprint(first).distance(groups.fingerprint(second));
-                if distance <= scheme.max_distance() {
-                    expected.push(Pair { first, second, distance });
-                }
+        let masks: Vec<u64> = scheme.tables().iter().map(|table| table.mask()).collect();
+        for max_distance in [scheme.max_distance(), apart(scheme.max_distance().as_bits() / 2)] {
+            let expected = naive(&different, max_distance);
+            for n_shares in [1, 3] {
+                let mut pairs = joined(&different, SelfJoin::new(masks.clone(), max_distance), n_shares);
+                pairs.sort_unstable();
+                let (name, found) = (scheme.name(), pairs.len());
+                assert!(pairs == expected, "{name}, {n_shares}: {found} pairs for {}", expected.len());
             }
         }
-        assert!(pairs == expected, "{}: {} pairs for {}", scheme.name(), pairs.len(), expected.len());
     }
+}
+
+fn naive(different: &[u64], max_distance: Distance) -> Vec<(u64, u64)> {
+    let is_near = |a: u64, b: u64| Fingerprint(a).distance(Fingerprint(b)) <= max_distance;
+    let after = |(n, &a)| different[n + 1..].iter().filter(move |&&b| is_near(a, b)).map(move |&b| (a, b));
+    different.iter().enumerate().flat_map(after).collect()
+}
+
+fn joined(different: &[u64], mut join: SelfJoin, n_shares: usize) -> Vec<(u64, u64)> {
+    let mut pairs = Vec::new();
+    for table in 0..join.n_tables() {
+        let mut n_seen = 0;
+        for share in 0..n_shares {
+            let is_of_share = |bits: &u64| join.share(table, *bits, n_shares) == share;
+            let of_share: Vec<u64> = different.iter().copied().filter(is_of_share).collect();
+            n_seen += of_share.len();
+            join.in_table(table, &of_share, &mut |a, b| pairs.push((a, b)));
+        }
+        assert_eq!(n_seen, different.len());
+    }
+    pairs
 }
 
 proptest! {
