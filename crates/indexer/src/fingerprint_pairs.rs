@@ -3,12 +3,13 @@
 //! All documents are read once and sorted by fingerprint into a file. Threads join the different
 //! fingerprints in memory, one table at a time, and one share of them at a time where memory holds
 //! no more. The pairs are sorted by the bucket in which they count: the parts are those of a walk
-//! over the cells, pair by pair.
+//! over the cells, pair by pair but for buckets with very many cells.
 
 mod documents;
 
 use std::io;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -20,9 +21,9 @@ use runs::StringSorter;
 use simhash::{Distance, Fingerprint, RowKey, Table, TableScheme};
 use tables::SelfJoin;
 
-use self::documents::{Different, Documents};
+use self::documents::{Different, Documents, Recent};
 use crate::memory;
-use crate::progress::{Scanned, StepProgress};
+use crate::progress::StepProgress;
 use crate::string_file::{self, StringFile};
 
 /// The most memory in which pairs are sorted.
@@ -35,8 +36,12 @@ const HANDED_OVER: usize = 1_000;
 /// ns, and .5 for each of a pair.
 const COMPARISONS_A_TABLE: f64 = 20.0;
 
-/// Bytes of a fingerprint in a join: among those joined, and among those brought together.
-const BYTES_A_FINGERPRINT: u64 = 16;
+/// Bytes of a fingerprint in a join: its own, those of the partition, and those of two more cuts
+/// where very many agree.
+const BYTES_A_FINGERPRINT: u64 = 8 + 16 + 16;
+
+/// The most fingerprints that are joined at a time.
+const FINGERPRINTS_MAX: u64 = SelfJoin::LEN_MAX as u64;
 
 /// A pair of fingerprints in the bucket in which it counts. Encoded, pairs are in the order in
 /// which a walk over the cells meets them.
@@ -59,6 +64,7 @@ pub(crate) struct FingerprintJoin<'a> {
     pub(crate) folder: &'a Path,
     /// The memory of the fingerprints that are joined at a time, in bytes.
     pub(crate) n_bytes_max: u64,
+    pub(crate) n_threads: usize,
 }
 
 /// The pairs of an index, by part.
@@ -76,11 +82,18 @@ pub(crate) fn decide_alone(index: &Index, rule: &Rule) -> bool {
 }
 
 impl FingerprintJoin<'_> {
-    /// Finds the pairs. `None` if a document is filed under other keys than those of its
-    /// fingerprint.
-    pub(crate) fn run(&self, scanned: &mut Scanned, quiet: bool) -> anyhow::Result<Option<FingerprintPairs>> {
+    /// Finds the pairs. Passes the number of documents read so far to `progress`.
+    ///
+    /// `None` if the cells must be gone through: a document is filed under other keys than those of
+    /// its fingerprint, the index was written to meanwhile, or so many fingerprints agree in a
+    /// table that memory does not hold them.
+    pub(crate) fn run(
+        &self,
+        progress: &mut dyn FnMut(u64),
+        quiet: bool,
+    ) -> anyhow::Result<Option<FingerprintPairs>> {
         let failed = || format!("failed to sort in {}", self.folder.display());
-        let Some((documents, different)) = Documents::sorted(self.index, self.folder, scanned)? else {
+        let Some((documents, different)) = Documents::sorted(self.index, self.folder, progress)? else {
             return Ok(None);
         };
         let Some(own) = self.index.kind().scheme() else { return Ok(None) };
@@ -94,7 +107,8 @@ impl FingerprintJoin<'_> {
             sorter: Mutex::new(StringSorter::new(self.folder, SORTED_BYTES_MAX.min(memory::share()))),
             is_over: AtomicBool::new(false),
         };
-        joining.run(&different, StepProgress::new("joining", quiet)).with_context(failed)?;
+        let Some(shares) = joining.shares(&different).with_context(failed)? else { return Ok(None) };
+        joining.run(&different, &shares, StepProgress::new("joining", quiet)).with_context(failed)?;
         let sorter = joining.sorter.into_inner().unwrap_or_else(PoisonError::into_inner);
         let sorted = sorter.finish().with_context(failed)?;
         let (meetings, places) =
@@ -109,7 +123,7 @@ impl FingerprintPairs {
         self.n_different
     }
 
-    /// Calls `visit` for each pair of a part, in the order of a walk over the cells.
+    /// Calls `visit` for each pair of a part, by bucket, and by the cells of the two.
     pub(crate) fn run(
         &self,
         part: u32,
@@ -119,20 +133,20 @@ impl FingerprintPairs {
         let (mut place, end) = (self.places[part], self.places[part + 1]);
         // The meetings of one row.
         let mut row: Option<RowKey> = None;
-        let mut lesser = Vec::new();
+        let (mut lesser, mut recent) = (Vec::new(), Recent::new());
         while place < end {
             let page = self.meetings.read(&mut place, end).context("failed to read what was sorted")?;
             for string in page.strings() {
                 let meeting = Meeting::decode(string).ok_or_else(string_file::changed)?;
                 if row.is_some_and(|row| row != meeting.row) {
-                    self.row(row, &lesser, visit)?;
+                    self.row(row, &lesser, &mut recent, visit)?;
                     lesser.clear();
                 }
                 row = Some(meeting.row);
                 lesser.push(meeting.lesser);
             }
         }
-        self.row(row, &lesser, visit)
+        self.row(row, &lesser, &mut recent, visit)
     }
 
     /// Visits the pairs of the documents in a row.
@@ -140,12 +154,13 @@ impl FingerprintPairs {
         &self,
         row: Option<RowKey>,
         lesser: &[u64],
+        recent: &mut Recent,
         visit: &mut dyn FnMut(NearPair<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let Some(RowKey { fingerprint, .. }) = row else { return Ok(()) };
-        let read = |bits| self.documents.ids(bits).context("failed to read what was sorted");
+        let mut read = |bits| self.documents.ids(bits, recent).context("failed to read what was sorted");
         let documents = read(fingerprint.0)?;
-        let mut others: Vec<(Distance, Vec<DocumentId>)> = Vec::new();
+        let mut others: Vec<(Distance, Rc<[DocumentId]>)> = Vec::new();
         for &bits in lesser.iter().filter(|&&bits| bits != fingerprint.0) {
             others.push((fingerprint.distance(Fingerprint(bits)), read(bits)?));
         }
@@ -177,19 +192,53 @@ struct Joining<'a> {
     is_over: AtomicBool,
 }
 
+/// The shares in which the fingerprints are joined.
+struct Shares {
+    n_threads: usize,
+    n_shares: usize,
+    /// The number of fingerprints of each share, table by table; of all alike without shares.
+    lens: Vec<u64>,
+}
+
 impl Joining<'_> {
-    fn run(&self, different: &Different, mut progress: StepProgress) -> io::Result<()> {
+    /// Cuts the fingerprints into shares that memory holds, one for each thread; fewer threads come
+    /// before more shares, each of which reads all fingerprints. `None` if a share is too large.
+    fn shares(&self, different: &Different) -> io::Result<Option<Shares>> {
+        let n_bytes = (BYTES_A_FINGERPRINT * different.len()).max(1);
+        let n_threads = self.asked.n_threads.min(self.join.n_tables());
+        let n_at_once = (self.asked.n_bytes_max / n_bytes).min(n_threads as u64) as usize;
+        if n_at_once > 0 && different.len() <= FINGERPRINTS_MAX {
+            return Ok(Some(Shares { n_threads: n_at_once, n_shares: 1, lens: vec![different.len()] }));
+        }
+        let n_bytes_max = (self.asked.n_bytes_max / n_threads as u64).max(1);
+        // Shares of equal size are rare.
+        let n_shares = (n_bytes + n_bytes / 2).div_ceil(n_bytes_max).max(2) as usize;
+        let mut lens = vec![0; self.join.n_tables() * n_shares];
+        different.for_each(&mut |bits| {
+            for (table, lens) in lens.chunks_mut(n_shares).enumerate() {
+                lens[self.join.share(table, bits, n_shares)] += 1;
+            }
+        })?;
+        let len_max = (n_bytes_max / BYTES_A_FINGERPRINT).min(FINGERPRINTS_MAX);
+        let is_held = lens.iter().all(|&len| len <= len_max);
+        Ok(is_held.then_some(Shares { n_threads, n_shares, lens }))
+    }
+
+    fn run(&self, different: &Different, shares: &Shares, mut progress: StepProgress) -> io::Result<()> {
         self.copies(different)?;
-        let n_threads = thread::available_parallelism().map_or(1, usize::from).min(self.join.n_tables());
-        let n_bytes = BYTES_A_FINGERPRINT * different.len() * n_threads as u64;
-        let n_shares = n_bytes.div_ceil(self.asked.n_bytes_max).max(1) as usize;
+        let n_shares = shares.n_shares;
+        let read = |task: usize, is_wanted: &dyn Fn(u64) -> bool| {
+            let mut fingerprints = Vec::with_capacity(shares.lens[task] as usize);
+            let add = &mut |bits| fingerprints.extend(Some(bits).filter(|&bits| is_wanted(bits)));
+            different.for_each(add).map(|()| fingerprints)
+        };
         // Without shares, all threads and tables join the same fingerprints.
-        let all = if n_shares == 1 { Some(different.read(&|_| true)?) } else { None };
+        let all = if n_shares == 1 { Some(read(0, &|_| true)?) } else { None };
         let (n_tasks, next) = (self.join.n_tables() * n_shares, AtomicUsize::new(0));
         let (done, results) = crossbeam_channel::unbounded();
         thread::scope(|scope| {
-            for _ in 0..n_threads {
-                let (done, next, all) = (done.clone(), &next, all.as_deref());
+            for _ in 0..shares.n_threads {
+                let (done, next, read, all) = (done.clone(), &next, &read, all.as_deref());
                 scope.spawn(move || {
                     let mut join = self.join.clone();
                     loop {
@@ -198,10 +247,10 @@ impl Joining<'_> {
                             break;
                         }
                         let (table, share) = (task / n_shares, task % n_shares);
+                        let is_of_share = |bits| self.join.share(table, bits, n_shares) == share;
                         let joined = match all {
                             Some(all) => self.table(&mut join, table, all),
-                            None => different
-                                .read(&|bits| self.join.share(table, bits, n_shares) == share)
+                            None => read(task, &is_of_share)
                                 .and_then(|of_share| self.table(&mut join, table, &of_share)),
                         };
                         let failed = joined.is_err();

@@ -25,16 +25,21 @@ pub(crate) struct Page {
 }
 
 impl StringFile {
-    /// Writes all strings into a file in `folder`. Passes each to `visit` first, with its place.
-    /// Returns the end of the last one, too.
+    /// Writes all different strings into a file in `folder`. Passes each to `visit` first, with its
+    /// place. Returns the end of the last one, too.
     pub(crate) fn write(
         folder: &Path,
         mut sorted: SortedStrings,
         visit: &mut dyn FnMut(&[u8], u64) -> io::Result<()>,
     ) -> io::Result<(Self, u64)> {
         let mut file = BufWriter::with_capacity(PAGE_BYTES, tempfile::tempfile_in(folder)?);
-        let mut place = 0;
+        let (mut place, mut last) = (0, Vec::new());
         while let Some(string) = sorted.next_string()? {
+            if place > 0 && last == string {
+                continue;
+            }
+            last.clear();
+            last.extend_from_slice(string);
             visit(string, place)?;
             file.write_all(&(string.len() as u32).to_be_bytes())?;
             file.write_all(string)?;

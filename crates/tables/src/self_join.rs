@@ -36,6 +36,9 @@ pub struct SelfJoin {
 }
 
 impl SelfJoin {
+    /// The most fingerprints that are joined at a time.
+    pub const LEN_MAX: u32 = u32::MAX;
+
     /// A join in tables with these masks. Any two fingerprints within `max_distance` agree in all
     /// bits of at least one mask.
     #[must_use]
@@ -60,7 +63,11 @@ impl SelfJoin {
     /// Calls `visit` once, in no particular order, for each pair whose first table is this one,
     /// with the lesser fingerprint first. The fingerprints differ from one another; they are all,
     /// or all of a share.
+    ///
+    /// # Panics
+    /// If there are more than [`LEN_MAX`](Self::LEN_MAX).
     pub fn in_table(&mut self, table: usize, fingerprints: &[u64], visit: &mut dyn FnMut(u64, u64)) {
+        assert!(fingerprints.len() <= Self::LEN_MAX as usize, "a share is joined that is too large");
         // Different fingerprints have no pair at distance 0.
         if self.max_distance == Distance::ZERO {
             return;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -154,23 +154,23 @@ pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
     let is_ours = |part: &u32| options.shard.is_none_or(|shard| shard.takes(*part));
     let ours: Vec<u32> = (0..parts.len()).filter(is_ours).collect();
     let missing: Vec<u32> = ours.iter().copied().filter(|&part| !parts.has(part)).collect();
+    let n_cores = thread::available_parallelism().map_or(1, usize::from);
+    let n_threads = match flags.threads {
+        Some(n_threads) => usize::from(n_threads),
+        None if is_in_order => n_cores.max(N_THREADS_IN_ORDER),
+        None => n_cores,
+    };
     let mut time = Duration::ZERO;
     let source = if is_in_order || missing.is_empty() {
         Source::cells(&index, rule, Walk::in_order(&index, segments))?
     } else {
         let mut wanted = vec![false; parts.len() as usize];
         missing.iter().for_each(|&part| wanted[part as usize] = true);
-        let mut progress = Scanned::new(&index, flags.quiet)?;
-        progress.begin_pass("sorting: ");
-        let source = Source::sorted(&index, rule, segments, &wanted, &parts, &mut progress, flags.quiet)?;
-        time += progress.elapsed();
+        let of_parts = (segments, &wanted[..]);
+        let (source, sorted) =
+            Source::sorted(&index, rule, of_parts, parts.folder(), n_threads, flags.quiet)?;
+        time += sorted;
         source
-    };
-    let n_cores = thread::available_parallelism().map_or(1, usize::from);
-    let n_threads = match flags.threads {
-        Some(n_threads) => usize::from(n_threads),
-        None if is_in_order => n_cores.max(N_THREADS_IN_ORDER),
-        None => n_cores,
     };
     let mut progress = PartsProgress::new(missing.len() as u64, source.unit(), flags.quiet);
     let joining = Joining::new(&source, &parts, n_threads.min(missing.len()));
@@ -205,13 +205,13 @@ impl<'a> Source<'a> {
     fn sorted(
         index: &'a Index,
         rule: Rule,
-        segments: Vec<Segments>,
-        wanted: &[bool],
-        parts: &Parts,
-        progress: &mut Scanned,
+        (segments, wanted): (Vec<Segments>, &[bool]),
+        folder: &Path,
+        n_threads: usize,
         quiet: bool,
-    ) -> anyhow::Result<Self> {
-        let folder = parts.folder();
+    ) -> anyhow::Result<(Self, Duration)> {
+        let mut progress = Scanned::new(index, quiet)?;
+        progress.begin_pass("sorting: ");
         if fingerprint_pairs::decide_alone(index, &rule) {
             let join = FingerprintJoin {
                 index,
@@ -220,12 +220,14 @@ impl<'a> Source<'a> {
                 wanted,
                 folder,
                 n_bytes_max: memory::room(),
+                n_threads,
             };
-            if let Some(found) = join.run(progress, quiet)? {
-                return Ok(Self::Fingerprints(found));
+            if let Some(found) = join.run(&mut |n| progress.show(n), quiet)? {
+                return Ok((Self::Fingerprints(found), progress.elapsed()));
             }
         }
-        Self::cells(index, rule, Walk::sorted(index, segments, wanted, folder, &mut |n| progress.show(n))?)
+        let walk = Walk::sorted(index, segments, wanted, folder, &mut |n| progress.show(n))?;
+        Ok((Self::cells(index, rule, walk)?, progress.elapsed()))
     }
 }
 

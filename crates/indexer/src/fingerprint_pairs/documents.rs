@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::rc::Rc;
 
 use anyhow::Context;
 use index::{Cursor, DocumentId, Index, MAX_BATCH};
 use runs::StringSorter;
 
 use crate::memory;
-use crate::progress::Scanned;
 use crate::string_file::{self, StringFile};
 
 /// The most memory in which documents are sorted.
@@ -18,6 +18,12 @@ const SORTED_BYTES_MAX: usize = 256 << 20;
 
 /// The documents from which on a look-up reads: it begins at one in so many.
 const DOCUMENTS_A_BLOCK: usize = 32;
+
+/// The number of places of [`Recent`], as a power of two.
+const RECENT_BITS: u32 = 12;
+
+/// The most ids in a place of [`Recent`].
+const RECENT_IDS_MAX: usize = 16;
 
 /// Bytes of a fingerprint in a file.
 const FINGERPRINT_BYTES: usize = 8;
@@ -44,13 +50,18 @@ pub(super) struct Different {
 }
 
 impl Documents {
-    /// Reads and sorts all documents with a fingerprint. `None` if one of them is filed under other
-    /// keys than those of its fingerprint.
+    /// Reads and sorts all documents with a fingerprint. Passes the number of documents read so far
+    /// to `progress`.
+    ///
+    /// `None` if a document is filed under other keys than those of its fingerprint, and if the
+    /// index was written to meanwhile: a scan in the order of writes then meets a replaced document
+    /// twice. A scan in the order of ids meets each document once.
     pub(super) fn sorted(
         index: &Index,
         folder: &Path,
-        progress: &mut Scanned,
+        progress: &mut dyn FnMut(u64),
     ) -> anyhow::Result<Option<(Self, Different)>> {
+        let last_write = index.last_write()?;
         let failed = || format!("failed to sort in {}", folder.display());
         let mut sorter = StringSorter::new(folder, SORTED_BYTES_MAX.min(memory::share()));
         let mut string = Vec::new();
@@ -69,8 +80,11 @@ impl Documents {
                 sorter.push(&string).with_context(failed)?;
             }
             n_read += page.documents.len() as u64;
-            progress.show(n_read);
+            progress(n_read);
             next = page.next;
+        }
+        if index.last_write()? != last_write {
+            return Ok(None);
         }
         Self::write(sorter, folder).with_context(failed).map(Some)
     }
@@ -101,7 +115,16 @@ impl Documents {
     }
 
     /// Returns the ids of the documents with a fingerprint, ascending.
-    pub(super) fn ids(&self, fingerprint: u64) -> io::Result<Vec<DocumentId>> {
+    pub(super) fn ids(&self, fingerprint: u64, recent: &mut Recent) -> io::Result<Rc<[DocumentId]>> {
+        if let Some(ids) = recent.get(fingerprint) {
+            return Ok(ids);
+        }
+        let ids: Rc<[DocumentId]> = self.read(fingerprint)?.into();
+        recent.keep(fingerprint, &ids);
+        Ok(ids)
+    }
+
+    fn read(&self, fingerprint: u64) -> io::Result<Vec<DocumentId>> {
         let after = self.blocks.partition_point(|&(first, _)| first <= fingerprint);
         let Some(&(_, mut place)) = after.checked_sub(1).and_then(|block| self.blocks.get(block)) else {
             return Ok(Vec::new());
@@ -118,6 +141,34 @@ impl Documents {
             }
         }
         Ok(ids)
+    }
+}
+
+/// The ids that were looked up of late, in a place for each hash of a fingerprint. Near fingerprints
+/// are looked up again and again.
+pub(super) struct Recent {
+    places: Vec<Option<(u64, Rc<[DocumentId]>)>>,
+}
+
+impl Recent {
+    pub(super) fn new() -> Self {
+        Self { places: vec![None; 1 << RECENT_BITS] }
+    }
+
+    fn place(&mut self, fingerprint: u64) -> &mut Option<(u64, Rc<[DocumentId]>)> {
+        let hash = fingerprint.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - RECENT_BITS);
+        &mut self.places[hash as usize]
+    }
+
+    fn get(&mut self, fingerprint: u64) -> Option<Rc<[DocumentId]>> {
+        let (of, ids) = self.place(fingerprint).as_ref()?;
+        (*of == fingerprint).then(|| Rc::clone(ids))
+    }
+
+    fn keep(&mut self, fingerprint: u64, ids: &Rc<[DocumentId]>) {
+        if ids.len() <= RECENT_IDS_MAX {
+            *self.place(fingerprint) = Some((fingerprint, Rc::clone(ids)));
+        }
     }
 }
 
@@ -138,18 +189,16 @@ impl Different {
         &self.repeated
     }
 
-    /// Reads the fingerprints for which `is_wanted` is true.
-    pub(super) fn read(&self, is_wanted: &dyn Fn(u64) -> bool) -> io::Result<Vec<u64>> {
-        let mut fingerprints = Vec::new();
+    /// Calls `visit` for each fingerprint, ascending.
+    pub(super) fn for_each(&self, visit: &mut dyn FnMut(u64)) -> io::Result<()> {
         let mut bytes = vec![0; READ_AT_ONCE * FINGERPRINT_BYTES];
         let (mut place, end) = (0, self.len * FINGERPRINT_BYTES as u64);
         while place < end {
             let len = bytes.len().min((end - place) as usize);
             self.file.read_exact_at(&mut bytes[..len], place)?;
-            let read = bytes[..len].as_chunks().0.iter().copied().map(u64::from_be_bytes);
-            fingerprints.extend(read.filter(|&bits| is_wanted(bits)));
+            bytes[..len].as_chunks().0.iter().copied().map(u64::from_be_bytes).for_each(&mut *visit);
             place += len as u64;
         }
-        Ok(fingerprints)
+        Ok(())
     }
 }
