@@ -232,9 +232,11 @@ pub(crate) enum Command {
     /// goes on after a kill, and with --shard several workers fill one folder.
     ///
     /// HBase is read in its own order. Any other store is read once and its rows are sorted in the
-    /// folder, where they take 900 bytes a document and 52 times its id until the end. The index
-    /// may be written to meanwhile: then a pair of what is written may be there or not, or twice
-    /// where a document is replaced.
+    /// folder, where they take 900 bytes a document and 52 times its id until the end. Where
+    /// simhashes alone decide (--profile classic --verify off) these are sorted instead, in 40
+    /// bytes a document and twice its id, and 50 bytes a pair; all pairs are found before a part is
+    /// written. The index may be written to meanwhile: then a pair of what is written may be there
+    /// or not, or twice where a document is replaced.
     ///
     /// Of n copies of one text there are n (n - 1) / 2 pairs. `dedup --pairs` has the pairs of
     /// texts without an index, and of copies n - 1. Where the index keeps texts every pair is

@@ -76,7 +76,7 @@ proptest! {
 
     #[test]
     fn pairs_are_those_of_the_cells(
-        centres in proptest::collection::vec(any::<u64>(), 1..6),
+        centres in proptest::collection::vec(any::<u64>(), 1..60),
         members in proptest::collection::vec((any::<prop::sample::Index>(), 0..64_u32, 0..64_u32, 0..4_u32), 0..200),
         scheme in prop::sample::select(vec!["5c2", "t6", "t8"]),
         max_distance in 0..=3_u32,
