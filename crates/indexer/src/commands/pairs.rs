@@ -192,13 +192,14 @@ pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
 
 /// The source of the pairs of a part.
 enum Source<'a> {
-    Cells { join: CellJoin<'a>, walk: Walk<'a> },
+    Cells { join: Box<CellJoin<'a>>, walk: Walk<'a> },
     Fingerprints(FingerprintPairs),
 }
 
 impl<'a> Source<'a> {
     fn cells(index: &'a Index, rule: Rule, walk: Walk<'a>) -> anyhow::Result<Self> {
-        Ok(Self::Cells { join: CellJoin::new(index, rule)?.with_cache(memory::share()), walk })
+        let join = CellJoin::new(index, rule)?.with_cache(memory::share());
+        Ok(Self::Cells { join: Box::new(join), walk })
     }
 
     /// Reads and sorts an index that its store does not keep in order.

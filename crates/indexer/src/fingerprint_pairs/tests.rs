@@ -96,7 +96,7 @@ proptest! {
 #[test]
 fn many_copies() {
     let fingerprints: Vec<u64> =
-        (0..300).map(|n| [0, 1, 3, 1 << 40][n % 4] + (n as u64 / 100 << 50)).collect();
+        (0..300).map(|n| [0, 1, 3, 1 << 40][n % 4] + ((n as u64 / 100) << 50)).collect();
     check("5c2", &fingerprints, 3, u64::MAX);
     check("5c2", &[], 3, u64::MAX);
 }
