@@ -189,7 +189,7 @@ impl Opened {
     /// caller without a transaction.
     pub(super) fn look_for_image(&self) -> Result<(), Failure> {
         if self.image.get().is_none()
-            && let Some(found) = databases::find_image(&self.env)?
+            && let Some(found) = databases::find_image(&self.env, self.read_txn()?)?
         {
             self.image.get_or_init(|| found);
         }
@@ -201,7 +201,7 @@ impl Opened {
     pub(super) fn make_image(&self) -> Result<(), Failure> {
         self.look_for_image()?;
         if self.image.get().is_none() {
-            let made = databases::make_image(&self.env, &self.writers, self.patience)?;
+            let made = self.write_txn()?.commit_with(databases::make_image)?;
             self.image.get_or_init(|| made);
         }
         Ok(())
@@ -210,6 +210,7 @@ impl Opened {
     /// Checks every page of the file, once in this process. For a caller without a transaction that
     /// is about to read everything.
     pub(super) fn look_through(&self) -> Result<(), Failure> {
+        self.place.check()?;
         self.place.look_through(&self.env, Pages::All)
     }
 
@@ -340,7 +341,7 @@ fn open_once(
     let (meta, log) = (meta.remap_key_type(), log.remap_key_type());
     let (ids, removals) = (ids.remap_data_type(), removals.remap_key_type());
     let texts = texts.map(|texts| texts.remap_key_type());
-    let image = databases::find_image(&env)?.map_or_else(OnceLock::new, OnceLock::from);
+    let image = databases::find_image(&env, env.read_txn()?)?.map_or_else(OnceLock::new, OnceLock::from);
     let map_bytes = env.info().map_size;
     Ok(Opened {
         env,

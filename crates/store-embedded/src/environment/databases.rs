@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use heed::types::Bytes;
-use heed::{CommitOrAbort, Database, Env};
+use heed::{CommitOrAbort, Database, Env, RoTxn, RwTxn, WithTls};
 use index::Error;
 
 use super::METADATA_KEY;
@@ -31,8 +31,8 @@ pub(super) fn open(
     writers: &Turns,
     patience: Duration,
 ) -> Result<([Raw; NAMES.len()], Option<Raw>), Failure> {
-    if let Some(databases) = find(env, NAMES)? {
-        if let Some([texts]) = find(env, [TEXTS])? {
+    if let Some(databases) = find(env, env.read_txn()?, NAMES)? {
+        if let Some([texts]) = find(env, env.read_txn()?, [TEXTS])? {
             return Ok((databases, Some(texts)));
         }
         let txn = env.read_txn()?;
@@ -45,14 +45,12 @@ pub(super) fn open(
 }
 
 /// Opens the database of the image's blocks, if it exists.
-pub(super) fn find_image(env: &Env) -> Result<Option<Raw>, heed::Error> {
-    Ok(find(env, [IMAGE])?.map(|[image]| image))
+pub(super) fn find_image(env: &Env, txn: RoTxn<'_, WithTls>) -> Result<Option<Raw>, heed::Error> {
+    Ok(find(env, txn, [IMAGE])?.map(|[image]| image))
 }
 
-/// Creates the database of the image's blocks.
-pub(super) fn make_image(env: &Env, writers: &Turns, patience: Duration) -> Result<Raw, Failure> {
-    let _turn = writers.take(patience, || Ok(env.info().last_txn_id))?;
-    let txn = env.write_txn()?;
+/// Creates the database of the image's blocks, and commits.
+pub(super) fn make_image(env: &Env, txn: RwTxn<'_>) -> Result<Raw, Failure> {
     let created = env.create_databases_and_commit(txn, |opener, txn| {
         let image = opener.create_database::<Bytes, Bytes>(txn, Some(IMAGE))?;
         Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(image))
@@ -61,8 +59,11 @@ pub(super) fn make_image(env: &Env, writers: &Turns, patience: Duration) -> Resu
 }
 
 /// Opens the databases of these names, if all of them exist.
-fn find<const N: usize>(env: &Env, names: [&str; N]) -> Result<Option<[Raw; N]>, heed::Error> {
-    let txn = env.read_txn()?;
+fn find<const N: usize>(
+    env: &Env,
+    txn: RoTxn<'_, WithTls>,
+    names: [&str; N],
+) -> Result<Option<[Raw; N]>, heed::Error> {
     let found = env.open_databases_and_commit(txn, |opener, txn| {
         let mut databases = Vec::new();
         for name in names {

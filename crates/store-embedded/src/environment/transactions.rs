@@ -5,7 +5,7 @@
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use heed::{RoTxn, RwTxn, WithTls};
+use heed::{Env, RoTxn, RwTxn, WithTls};
 use index::Result;
 use rustix::fs::{FallocateFlags, fallocate};
 
@@ -28,11 +28,19 @@ pub(crate) struct Writing<'a> {
 impl Writing<'_> {
     /// Commits, and fails if the files are no longer in their place.
     pub(crate) fn commit(self) -> Result<(), Failure> {
+        self.commit_with(|_, txn| Ok(txn.commit()?))
+    }
+
+    /// As [`commit`](Self::commit), by `commit`.
+    pub(super) fn commit_with<T>(
+        self,
+        commit: impl FnOnce(&Env, RwTxn<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let Self { txn, opened, _turn } = self;
-        txn.commit()?;
+        let done = commit(&opened.env, txn)?;
         let n_bytes = opened.place.check()?;
         opened.lengthen(n_bytes)?;
-        Ok(())
+        Ok(done)
     }
 }
 

@@ -15,8 +15,9 @@ fn kind<T>(answer: Result<T>) -> Option<ErrorKind> {
 }
 
 /// The errors of all calls: reads, writes and the check for readiness.
-fn kinds(store: &EmbeddedStore) -> [Option<ErrorKind>; 7] {
+fn kinds(store: &EmbeddedStore) -> [Option<ErrorKind>; 8] {
     [
+        kind(store.write_image(&mut |_| {})),
         kind(store.insert(&documents([2]))),
         kind(store.insert_if_new(&documents([3]), &within(3))),
         kind(store.remove(&[document(1).id])),
@@ -68,10 +69,10 @@ fn nothing_is_acknowledged_in_files_that_are_not_in_their_place() {
         store.insert(&documents([1])).unwrap();
         store.ready().unwrap();
         mishap(&path, &aside);
-        assert_eq!(kinds(&store), [Some(ErrorKind::NotFound); 7], "{what}");
+        assert_eq!(kinds(&store), [Some(ErrorKind::NotFound); 8], "{what}");
         if what == "moved" {
             fs::rename(&aside, &path).unwrap();
-            assert_eq!(kinds(&store), [None; 7], "moved back");
+            assert_eq!(kinds(&store), [None; 8], "moved back");
             assert_found(&store, &documents([2]));
         }
     }
@@ -102,7 +103,7 @@ fn a_directory_that_is_moved_during_a_batch() {
     assert_eq!(kind(answer), Some(ErrorKind::NotFound));
     fs::remove_dir_all(&path).unwrap();
     fs::rename(&aside, &path).unwrap();
-    assert_eq!(kinds(&store), [None; 7]);
+    assert_eq!(kinds(&store), [None; 8]);
 }
 
 /// `cp backup/data.mdb index/`: the same file, with other content.
@@ -118,7 +119,7 @@ fn an_older_content_in_the_same_file() {
     let len = fs::metadata(path.join("data.mdb")).unwrap().len();
     File::options().write(true).open(backup.join("data.mdb")).unwrap().set_len(len).unwrap();
     fs::copy(backup.join("data.mdb"), path.join("data.mdb")).unwrap();
-    assert_eq!(kinds(&store), [Some(ErrorKind::NotFound); 7]);
+    assert_eq!(kinds(&store), [Some(ErrorKind::NotFound); 8]);
     drop(store);
     assert_found(&open(&path), &documents([1]));
     assert_not_found(&open(&path), &documents([2]));
@@ -162,11 +163,37 @@ fn a_truncated_file_is_an_error_at_every_length() {
         let store = open(&path);
         assert_found(&store, &documents([1]));
         truncate(&path, cut);
-        assert_eq!(kinds(&store), [Some(ErrorKind::Corrupt); 7], "{cut} of {len}");
+        assert_eq!(kinds(&store), [Some(ErrorKind::Corrupt); 8], "{cut} of {len}");
         drop(store);
         fs::remove_dir_all(&path).unwrap();
     }
     assert!(n_corrupt > N_LENGTHS * 3 / 4, "{n_corrupt} of {N_LENGTHS}");
+}
+
+/// Regression: the first call that asks for the image, or makes its database, read the root pages
+/// without a look at the file.
+#[test]
+fn a_truncated_file_is_an_error_in_every_first_call() {
+    type Call = fn(&EmbeddedStore) -> Result<()>;
+    let calls: [(&str, Call); _] = [
+        ("insert_if_new", |store| store.insert_if_new(&documents([3]), &within(3)).map(drop)),
+        ("near", |store| store.near(&[document(1).sketch], &within(3), 1).map(drop)),
+        ("prepare", |store| store.prepare()),
+        ("write_image", |store| store.write_image(&mut |_| {}).map(drop)),
+        ("examine", |store| store.examine(true, &mut |_| {})),
+        ("status", |store| store.status().map(drop)),
+        ("make_image", |store| store.shared.environment.with(Opened::make_image)),
+        ("look_through", |store| store.shared.environment.with(Opened::look_through)),
+    ];
+    for (what, call) in calls {
+        let folder = directory();
+        open(folder.path()).insert(&documents(1..10)).unwrap();
+        let limits = Limits { looked_through_max: 0, ..SMALL };
+        let store =
+            EmbeddedStore::open_with(folder.path(), Mode::MustExist, limits, Clock::system()).unwrap();
+        File::options().write(true).open(folder.path().join("data.mdb")).unwrap().set_len(0).unwrap();
+        assert_eq!(kind(call(&store)), Some(ErrorKind::Corrupt), "{what}");
+    }
 }
 
 /// Another process made the file longer before it was truncated: this process has not seen the file
@@ -182,7 +209,7 @@ fn a_file_that_others_have_lengthened_and_that_was_truncated() {
     assert_eq!(writer.hear().as_deref(), Some("done"));
     writer.finish();
     File::options().write(true).open(folder.path().join("data.mdb")).unwrap().set_len(len).unwrap();
-    assert_eq!(kinds(&store), [Some(ErrorKind::Corrupt); 7]);
+    assert_eq!(kinds(&store), [Some(ErrorKind::Corrupt); 8]);
 }
 
 /// Pages taken and given back in one transaction have numbers and are never written. Their absence
