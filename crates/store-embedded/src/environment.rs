@@ -6,6 +6,7 @@
 //! the gate ensures.
 
 mod databases;
+mod locks;
 mod map;
 mod transactions;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use heed::{Env, EnvFlags, EnvOpenOptions};
 
-use super::databases;
+use super::{databases, locks};
 use crate::directory;
 use crate::limits::READERS_MAX;
 
@@ -18,6 +18,7 @@ pub(crate) fn open_env(directory: &Path, map_bytes: Option<usize>) -> Result<Env
     if let Some(bytes) = map_bytes {
         options.map_size(bytes);
     }
+    locks::reserve(directory)?;
     // SAFETY: the map is sound while the file changes only through LMDB and its lock file. The
     // directory holds nothing but LMDB's files (`directory::prepare`), this program opens them only
     // here, and no flag gives up locks or syncing. Other programs must not write to the file, which

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use heed::MdbError;
 
@@ -194,6 +194,46 @@ fn a_truncated_file_is_an_error_in_every_first_call() {
         File::options().write(true).open(folder.path().join("data.mdb")).unwrap().set_len(0).unwrap();
         assert_eq!(kind(call(&store)), Some(ErrorKind::Corrupt), "{what}");
     }
+}
+
+/// Regression: LMDB makes its lock file with holes, and a full disk killed the process that first
+/// wrote into one.
+#[test]
+fn the_lock_file_has_its_room_before_it_is_mapped() {
+    let folder = directory();
+    let path = folder.path().join("index");
+    drop(open(&path));
+    let lock = path.join("lock.mdb");
+    let len = fs::metadata(&lock).unwrap().len();
+    let probe = File::create(folder.path().join("probe")).unwrap();
+    if rustix::fs::fallocate(&probe, rustix::fs::FallocateFlags::KEEP_SIZE, 0, len).is_err() {
+        return;
+    }
+    let assert_whole = |what| {
+        let metadata = fs::metadata(&lock).unwrap();
+        assert_eq!(metadata.len(), len, "{what}");
+        assert!(metadata.blocks() * 512 >= len, "{what}: {} blocks of {len} bytes", metadata.blocks());
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600, "{what}");
+    };
+    assert_whole("new");
+    // As programs made it before, or a copy that leaves out zeros.
+    let set_len = |len| File::options().write(true).open(&lock).unwrap().set_len(len).unwrap();
+    set_len(4096);
+    set_len(len);
+    drop(open(&path));
+    assert_whole("with holes");
+    set_len(4096);
+    drop(open(&path));
+    assert_whole("cut");
+    fs::remove_file(&lock).unwrap();
+    let store = open(&path);
+    assert_whole("removed");
+    // The locks of this process hold: another process is no exclusive one.
+    let mut writer = processes::Other::start("inserter", &path);
+    writer.say("1..9");
+    assert_eq!(writer.hear().as_deref(), Some("done"));
+    assert_found(&store, &documents(1..9));
+    writer.finish();
 }
 
 /// Another process made the file longer before it was truncated: this process has not seen the file
