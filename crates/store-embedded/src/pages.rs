@@ -85,6 +85,8 @@ struct Root {
 /// A tree of pages (`MDB_db`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Tree {
+    /// `md_flags`: the order of the keys, and whether a key has several values.
+    flags: u16,
     /// The number of levels from the root to the leaves.
     depth: u16,
     n_entries: u64,
@@ -95,6 +97,7 @@ struct Tree {
 impl Tree {
     fn read(bytes: &[u8]) -> Self {
         Self {
+            flags: NativeEndian::read_u16(&bytes[4..]),
             depth: NativeEndian::read_u16(&bytes[6..]),
             n_entries: NativeEndian::read_u64(&bytes[32..]),
             root: NativeEndian::read_u64(&bytes[40..]),

@@ -1,5 +1,6 @@
 //! The features of this store alone: files, a map that grows, followers, other processes.
 
+mod bits;
 mod damage;
 mod examine;
 mod follower;

@@ -3,17 +3,21 @@
 //! hides its records.
 //!
 //! A page of noise fails at its number. The other checks, of bounds within a page and of page
-//! numbers, keep LMDB from reading outside of the page. Other values in a sound page are found by
-//! the checksums of records.
+//! numbers, keep LMDB from reading outside of the page. A page named by two places hides the page
+//! that one of them had, or is written while it is in use. Other values in a sound page are found
+//! by the checksums of records.
+
+mod marks;
 
 use std::fs::File;
 
 use heed::byteorder::{ByteOrder, NativeEndian};
 use index::{Error, Result};
 
+use self::marks::Marks;
 use super::{
     BIG, BRANCH, DEPTH_MAX, HEADER_BYTES, LEAF, META, NO_PAGE, NODE_BYTES, NUMBER_BYTES, OVERFLOW, Root,
-    TREE_BYTES, Tree, read_at, root_of,
+    TREE_BYTES, Tree, read_at, root_of, unreadable,
 };
 
 /// `P_LEAF2` and `P_SUBP` of `mp_flags`: pages of databases with several values to a key. The store
@@ -21,6 +25,10 @@ use super::{
 const OF_DUPLICATES: u16 = 0x20 | 0x40;
 /// `F_SUBDATA` of `mn_flags`: the value is the root of a database.
 const DATABASE: u16 = 0x02;
+
+/// `MDB_INTEGERKEY` of `md_flags`: LMDB's own for the tree of free pages. The other trees have no
+/// flags.
+const OF_FREE_PAGES: u16 = 0x08;
 
 /// The pages of the databases that a walk reads. It always reads all pages of the trees of free
 /// pages and of database names.
@@ -39,19 +47,24 @@ pub(crate) enum Pages {
 /// `Corrupt` with the number of the first unsound page.
 pub(crate) fn check(file: &File, txn_id: u64, pages: Pages) -> Result<bool> {
     let Some(root) = root_of(file, txn_id)? else { return Ok(false) };
+    // In this order: pages in use are written before their root.
+    let n_pages = file.metadata().map_err(unreadable)?.len() / root.page_bytes;
+    let marks = Marks::of(n_pages.min(root.last_page.saturating_add(1)));
     let bytes = vec![0; root.page_bytes as usize];
-    let mut walk = Walk { file, root, n_read: 0, is_in_free: true, bytes };
-    walk.tree(root.free, Pages::All, &mut |walk, node| walk.free_pages(node))?;
+    let mut walk = Walk { file, root, n_pages, marks, is_in_free: true, bytes };
+    // LMDB writes the two root pages in turn.
+    let page = txn_id & 1;
+    walk.tree(root.free, page, Pages::All, &mut |walk, node| walk.free_pages(node))?;
     walk.is_in_free = false;
     let mut databases = Vec::new();
-    walk.tree(root.main, Pages::All, &mut |_, node| {
+    walk.tree(root.main, page, Pages::All, &mut |_, node| {
         if let Value::Database(tree) = node.value {
-            databases.push(tree);
+            databases.push((tree, node.page));
         }
         Ok(())
     })?;
-    for tree in databases {
-        walk.tree(tree, pages, &mut |_, _| Ok(()))?;
+    for (tree, page) in databases {
+        walk.tree(tree, page, pages, &mut |_, _| Ok(()))?;
     }
     Ok(true)
 }
@@ -67,7 +80,10 @@ fn other_bytes(number: u64) -> Error {
 struct Walk<'a> {
     file: &'a File,
     root: Root,
-    n_read: u64,
+    /// The pages in the file.
+    n_pages: u64,
+    /// The pages met, in a tree or among the free ones: none is met twice.
+    marks: Marks,
     /// True in the tree of free pages.
     is_in_free: bool,
     /// The page under check.
@@ -90,11 +106,16 @@ enum Value {
     Database(Tree),
 }
 
-type Visit<'v> = dyn FnMut(&Walk<'_>, &Leaf) -> Result<()> + 'v;
+type Visit<'v> = dyn FnMut(&mut Walk<'_>, &Leaf) -> Result<()> + 'v;
 
 impl Walk<'_> {
-    /// Checks a tree, and calls `visit` with the nodes of its leaves in turn.
-    fn tree(&mut self, tree: Tree, pages: Pages, visit: &mut Visit<'_>) -> Result<()> {
+    /// Checks a tree whose root is in page `named_in`, and calls `visit` with the nodes of its
+    /// leaves in turn.
+    fn tree(&mut self, tree: Tree, named_in: u64, pages: Pages, visit: &mut Visit<'_>) -> Result<()> {
+        let flags = if self.is_in_free { OF_FREE_PAGES } else { 0 };
+        if tree.flags != flags {
+            return Err(other_bytes(named_in));
+        }
         if tree.root == NO_PAGE {
             return Ok(());
         }
@@ -102,6 +123,7 @@ impl Walk<'_> {
         if depth == 0 || depth > DEPTH_MAX {
             return Err(other_bytes(tree.root));
         }
+        self.meet(tree.root)?;
         let reads_leaves = pages == Pages::All || depth == 1;
         let mut n_entries = 0;
         let mut to_read = vec![(tree.root, 1)];
@@ -116,6 +138,9 @@ impl Walk<'_> {
             self.read(number, BRANCH)?;
             let nodes = self.nodes().ok_or_else(|| other_bytes(number))?;
             to_read.extend(nodes.map(|node| (node.child(), level + 1)));
+            for &(child, _) in &to_read[first..] {
+                self.meet(child)?;
+            }
             // In the order of keys, which is mostly the order in which they were written.
             to_read[first..].reverse();
         }
@@ -126,26 +151,26 @@ impl Walk<'_> {
     fn leaf(&mut self, number: u64, visit: &mut Visit<'_>) -> Result<u64> {
         self.read(number, LEAF)?;
         let damaged = || other_bytes(number);
-        let mut n_entries = 0;
-        for node in self.nodes().ok_or_else(damaged)? {
-            let value = node.value().ok_or_else(damaged)?;
+        let values: Option<Vec<Value>> = self.nodes().ok_or_else(damaged)?.map(|node| node.value()).collect();
+        let values = values.ok_or_else(damaged)?;
+        let n_entries = values.len() as u64;
+        for value in values {
             if let Value::Overflow { number, len } = value {
                 self.overflow(number, len)?;
             }
             visit(self, &Leaf { page: number, value })?;
-            n_entries += 1;
         }
         Ok(n_entries)
     }
 
     fn read(&mut self, number: u64, kind: u16) -> Result<()> {
-        self.n_read += 1;
-        // A tree has no page twice, nor two trees.
-        if !self.is_page(number) || self.n_read > self.root.last_page {
-            return Err(other_bytes(number));
-        }
         read_at(self.file, &mut self.bytes, number * self.root.page_bytes)?;
         if is_header(&self.bytes, number, kind) { Ok(()) } else { Err(other_bytes(number)) }
+    }
+
+    /// Marks a page, which no other place may have named.
+    fn meet(&mut self, number: u64) -> Result<()> {
+        if self.is_page(number) && self.marks.insert(number) { Ok(()) } else { Err(other_bytes(number)) }
     }
 
     /// The two first pages are roots.
@@ -172,7 +197,7 @@ impl Walk<'_> {
 
     /// Checks a value in pages of its own, which has one header before all of it. A list of free
     /// pages that became shorter while its transaction ended keeps all of its pages.
-    fn overflow(&self, number: u64, len: usize) -> Result<()> {
+    fn overflow(&mut self, number: u64, len: usize) -> Result<()> {
         let n_needed = (HEADER_BYTES as u64 + len as u64).div_ceil(self.root.page_bytes);
         let mut header = [0; HEADER_BYTES];
         if !self.is_page(number) {
@@ -182,13 +207,17 @@ impl Walk<'_> {
         let n_pages = u64::from(NativeEndian::read_u32(&header[12..]));
         let is_sound = is_header(&header, number, OVERFLOW)
             && (n_pages == n_needed || self.is_in_free && n_pages > n_needed)
-            && self.root.last_page - number + 1 >= n_pages;
-        if is_sound { Ok(()) } else { Err(other_bytes(number)) }
+            && self.root.last_page - number + 1 >= n_pages
+            && self.n_pages.saturating_sub(number) >= n_pages;
+        if !is_sound {
+            return Err(other_bytes(number));
+        }
+        (number..number + n_pages).try_for_each(|page| self.meet(page))
     }
 
     /// Checks the pages freed by a transaction: a count, then the page numbers in descending order.
     /// A writer takes pages from them.
-    fn free_pages(&self, leaf: &Leaf) -> Result<()> {
+    fn free_pages(&mut self, leaf: &Leaf) -> Result<()> {
         let (number, bytes) = match leaf.value {
             Value::Here(from, to) => (leaf.page, self.bytes[from..to].to_vec()),
             Value::Overflow { number, len } => {
@@ -201,10 +230,11 @@ impl Walk<'_> {
         let mut numbers = bytes.chunks_exact(NUMBER_BYTES).map(NativeEndian::read_u64);
         let n_numbers = numbers.next().and_then(|n| usize::try_from(n).ok());
         let numbers: Vec<u64> = numbers.collect();
-        let is_sound = n_numbers.and_then(|n| numbers.get(..n)).is_some_and(|numbers| {
-            numbers.iter().all(|&number| self.is_page(number)) && numbers.is_sorted_by(|one, next| one > next)
-        });
-        if is_sound { Ok(()) } else { Err(other_bytes(number)) }
+        let freed = n_numbers.and_then(|n| numbers.get(..n)).ok_or_else(|| other_bytes(number))?;
+        if !freed.is_sorted_by(|one, next| one > next) {
+            return Err(other_bytes(number));
+        }
+        freed.iter().try_for_each(|&page| self.meet(page).map_err(|_| other_bytes(number)))
     }
 }
 
