@@ -175,8 +175,34 @@ fn root_of(file: &File, txn_id: u64) -> Result<Option<Root>> {
     Ok(read_roots(file)?.into_iter().flatten().find(|root| root.txn_id == txn_id))
 }
 
-/// Both roots.
+/// Reads both roots, as of one moment.
+///
+/// # Errors
+/// `Corrupt` where a root is none, or where one is not of the transaction after the other one's.
 fn read_roots(file: &File) -> Result<Option<[Root; 2]>> {
+    let mut before = None;
+    for _ in 0..ATTEMPTS_MAX {
+        let Some(roots) = read_each_root(file)? else { return Ok(None) };
+        if follow_each_other(roots.each_ref().map(|root| root.txn_id)) {
+            return Ok(Some(roots));
+        }
+        // Others may have written between the two reads. What is read again the same has stood so.
+        if before == Some(roots) {
+            return Err(not_lmdb());
+        }
+        before = Some(roots);
+    }
+    Err(written_meanwhile())
+}
+
+/// Returns true for the numbers of the transactions of two roots that LMDB has written. It writes
+/// them in turn, the odd ones to the second page. A new file has 0 in both.
+fn follow_each_other([first, second]: [u64; 2]) -> bool {
+    [first, second] == [0, 0] || first & 1 == 0 && second & 1 == 1 && first.abs_diff(second) == 1
+}
+
+/// Reads one root after the other.
+fn read_each_root(file: &File) -> Result<Option<[Root; 2]>> {
     let n_bytes = file.metadata().map_err(unreadable)?.len();
     if n_bytes < ROOT_BYTES {
         return Ok(None);

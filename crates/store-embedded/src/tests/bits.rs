@@ -12,6 +12,7 @@ const PAGE_BYTES: usize = 4096;
 const HEADER_BYTES: usize = 16;
 /// The trees in a root of the file: of free pages, and of names of databases.
 const TREES: [usize; 2] = [40, 88];
+const TXN_ID: usize = 144;
 
 /// A file of pages, and the transaction that wrote it last.
 struct Pagefile {
@@ -141,6 +142,23 @@ fn a_page_in_use_that_counts_as_free() {
         let mut number = [0; 8];
         NativeEndian::write_u64(&mut number, page);
         file.assert_told(last, &number);
+    }
+}
+
+/// The older root counted, and the last commit was gone.
+#[test]
+fn roots_whose_transactions_do_not_follow_each_other() {
+    let file = Pagefile::new();
+    for txn_id in [file.txn_id, file.txn_id - 1] {
+        let root = (txn_id & 1) as usize * PAGE_BYTES;
+        assert_eq!(file.number(root + TXN_ID), txn_id);
+        // The difference 2 may lead to the number on the other side of the other root's.
+        for bit in [0_u32, 3, 4, 7, 20, 62] {
+            let mut number = [0; 8];
+            NativeEndian::write_u64(&mut number, txn_id ^ 1 << bit);
+            let kind = file.checked(root + TXN_ID, &number, Pages::All);
+            assert_eq!(kind, Some(ErrorKind::Corrupt), "bit {bit} of {txn_id}");
+        }
     }
 }
 
