@@ -108,14 +108,7 @@ impl<R: BufRead> RecordReader for Csv<R> {
                         records.push_error(number, broken(why));
                     }
                 }
-                Ok((number, Row::Unclosed(line))) => {
-                    self.ended = true;
-                    let why = format!("the quote that opens in line {line} is never closed; {QUOTE_HELP}");
-                    records.push_error(number, broken(&why));
-                }
-                Ok((number, Row::TooLong | Row::Misquoted(_) | Row::WithRows(_)))
-                    if self.header.is_none() =>
-                {
+                Ok((number, row)) if self.header.is_none() && !matches!(row, Row::Whole) => {
                     self.ended = true;
                     records.push_error(
                         number,
@@ -124,6 +117,18 @@ impl<R: BufRead> RecordReader for Csv<R> {
                 }
                 Ok((number, Row::TooLong)) => {
                     records.push_error(number, RecordError::TooLong(self.record_bytes_max));
+                }
+                Ok((number, Row::Unclosed(line))) => {
+                    let why = format!("the quote that opens in line {line} is never closed; {QUOTE_HELP}");
+                    records.push_error(number, RecordError::Damaged(why));
+                }
+                Ok((number, Row::TooFar(line))) => {
+                    let why = format!(
+                        "the quote that opens in line {line} is not closed within a record of {} bytes; {QUOTE_HELP}, \
+                         and --record-bytes-max longer records",
+                        self.record_bytes_max
+                    );
+                    records.push_error(number, RecordError::Damaged(why));
                 }
                 Ok((number, Row::Misquoted(line))) => {
                     let why = format!(
@@ -159,7 +164,7 @@ impl<R: BufRead> Csv<R> {
         let names = |rows: &Rows<R>| (0..rows.n_cells()).map(|i| rows.cell(i).to_vec()).collect();
         Ok(match self.rows.read_row()? {
             Row::Whole => Some(names(&self.rows)),
-            Row::TooLong | Row::Misquoted(_) | Row::WithRows(_) | Row::Unclosed(_) | Row::End => None,
+            _ => None,
         })
     }
 

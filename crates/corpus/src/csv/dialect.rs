@@ -200,7 +200,7 @@ impl Dialect {
                     (fit.n_misquoted, fit.is_cut) = (fit.n_misquoted + usize::from(is_whole), !is_whole);
                     break;
                 }
-                Row::TooLong | Row::End => break,
+                Row::TooLong | Row::TooFar(_) | Row::End => break,
             }
         }
         fit.has_quoted = rows.n_quoted > 0;

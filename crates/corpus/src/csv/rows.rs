@@ -38,6 +38,8 @@ pub(super) struct Rows<R> {
     is_too_long: bool,
     /// Place behind an opening quote of the row, and the number of its line.
     opened: Option<(usize, u64)>,
+    /// True while the buffer has all from the place in `opened` on, to go back there.
+    is_held: bool,
     /// The same of the first quoted cell with line breaks.
     broken: Option<(usize, u64)>,
     is_begun: bool,
@@ -52,8 +54,12 @@ pub(super) enum Row {
     /// A quoted cell, which opens in this line, takes in whole rows. The row is what is before the
     /// end of that line.
     WithRows(u64),
-    /// The file ends inside quotes, which open in this line.
+    /// The file ends inside quotes, which open in this line. The row is what is before the end of
+    /// that line.
     Unclosed(u64),
+    /// A quoted cell, which opens in this line, is longer than a row may be, and its lines are
+    /// rows. The row is what is before the end of that line.
+    TooFar(u64),
     End,
 }
 
@@ -63,6 +69,7 @@ enum Ending {
     Row,
     Misquoted,
     Unclosed,
+    TooFar,
 }
 
 impl<R: BufRead> Rows<R> {
@@ -81,6 +88,7 @@ impl<R: BufRead> Rows<R> {
             row_bytes_max,
             is_too_long: false,
             opened: None,
+            is_held: false,
             broken: None,
             is_begun: false,
         }
@@ -124,7 +132,7 @@ impl<R: BufRead> Rows<R> {
         self.start = self.at;
         self.cells.clear();
         self.ends.clear();
-        (self.is_too_long, self.opened, self.broken) = (false, None, None);
+        (self.is_too_long, self.is_held, self.opened, self.broken) = (false, false, None, None);
         if self.peek(0)?.is_none() {
             return Ok(Row::End);
         }
@@ -141,10 +149,14 @@ impl<R: BufRead> Rows<R> {
                 self.is_too_long = true;
             }
             match ending {
+                Ending::Unclosed if self.can_go_back() => {
+                    return self.go_back(self.opened).map(Row::Unclosed);
+                }
                 Ending::Unclosed => {
                     return Ok(Row::Unclosed(self.opened.map_or(self.number, |(_, line)| line)));
                 }
-                Ending::Misquoted if !self.is_too_long => {
+                Ending::TooFar => return self.go_back(self.opened).map(Row::TooFar),
+                Ending::Misquoted if self.can_go_back() => {
                     return self.go_back(self.opened).map(Row::Misquoted);
                 }
                 Ending::Misquoted => {}
@@ -180,6 +192,33 @@ impl<R: BufRead> Rows<R> {
         self.dialect.keeps_rows && self.n_columns > 1 && lines.filter(|line| !line.is_empty()).all(is_row)
     }
 
+    /// Returns true if most of the whole lines after the one in which a cell opens, whose bytes
+    /// begin at `place`, have as many cells as a row. Looks at as many bytes as a quoted cell may
+    /// take: what is read at a time must not decide.
+    fn takes_in_rows(&self, place: usize) -> bool {
+        let end = self.buffer.len().min(place.saturating_add(self.quoted_bytes_max()));
+        let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
+        let (mut n_lines, mut n_rows) = (0_usize, 0_usize);
+        let mut lines = self.buffer[place..end].split(is_end).skip(1).peekable();
+        while let Some(line) = lines.next().filter(|_| lines.peek().is_some()) {
+            n_lines += usize::from(!line.is_empty());
+            let n_cells = memchr_iter(self.dialect.delimiter, line).count() + 1;
+            n_rows += usize::from(!line.is_empty() && n_cells == self.n_columns);
+        }
+        n_lines > 0 && 2 * n_rows >= n_lines
+    }
+
+    /// Returns the number of bytes that a row of the greatest length may take between two quotes,
+    /// all of them doubled.
+    fn quoted_bytes_max(&self) -> usize {
+        self.row_bytes_max.saturating_mul(2)
+    }
+
+    /// Returns true if the buffer has all from the place in `opened` on.
+    fn can_go_back(&self) -> bool {
+        self.is_held || !self.is_too_long
+    }
+
     /// Settles an open dialect by the rows from this one on.
     fn settle(&mut self) -> io::Result<()> {
         let mut is_whole = false;
@@ -209,11 +248,21 @@ impl<R: BufRead> Rows<R> {
         self.n_quoted += 1;
         self.at += 1;
         self.opened = Some((self.at, self.number));
+        self.is_held = true;
         let mut is_after_return = false;
         loop {
             let rest = &self.buffer[self.at..];
             let found = if has_escapes { memchr2(quote, b'\\', rest) } else { memchr(quote, rest) };
             let n = found.unwrap_or(rest.len());
+            if let Some((place, _)) = self.opened.filter(|_| self.is_held)
+                && self.at + n - place > self.quoted_bytes_max()
+            {
+                // A row of such a length is not kept: it is passed over, or the rows in it are read.
+                if self.takes_in_rows(place) {
+                    return Ok(Ending::TooFar);
+                }
+                self.is_held = false;
+            }
             self.number += n_line_ends(&rest[..n], &mut is_after_return);
             self.keep(n);
             if found.is_none() {
@@ -246,6 +295,7 @@ impl<R: BufRead> Rows<R> {
             Some(byte) if byte == self.dialect.delimiter => {}
             Some(_) => return Ok(Ending::Misquoted),
         }
+        self.is_held = false;
         self.at += n_spaces;
         self.end_cell()
     }
@@ -274,7 +324,7 @@ impl<R: BufRead> Rows<R> {
             self.is_too_long = self.cells.len() > self.row_bytes_max;
         }
         self.at += n;
-        if self.is_too_long {
+        if self.is_too_long && !self.is_held {
             self.start = self.at;
         }
     }

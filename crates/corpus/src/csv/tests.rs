@@ -163,14 +163,19 @@ fn quotes_that_do_not_pair_are_named_and_no_row_is_lost_in_a_cell() {
     check(
         "id,text\na,b\nc,\"d\ne,f\n",
         99,
-        &[(2, Ok("a b")), (3, Err("the quote that opens in line 3 is never closed"))],
+        &[(2, Ok("a b")), (3, Err("the quote that opens in line 3 is never closed")), (4, Ok("e f"))],
     );
     let long = format!("id,text\na,\"{}", "line\n".repeat(100_000));
     check(long, 99, &[(2, Err("opens in line 2 is never closed"))]);
     check(
         "id,text\r\n1,\"a\r\n2,b\r\n3,\"c\r\n4,d\r\n",
         99,
-        &[(2, Err("quote opens in line 2")), (3, Ok("2 b")), (4, Err("opens in line 4 is never closed"))],
+        &[
+            (2, Err("quote opens in line 2")),
+            (3, Ok("2 b")),
+            (4, Err("opens in line 4 is never closed")),
+            (5, Ok("4 d")),
+        ],
     );
     check(
         "id,text\n1,\"a \\\"b\\\" c\"\n2,d\n\"3\" ,\"e\"\n",
@@ -190,6 +195,48 @@ fn quotes_that_do_not_pair_are_named_and_no_row_is_lost_in_a_cell() {
         names(&["text"], false),
     );
     assert_eq!(rows, [(2, Ok(r#"1 a "b", \ \n"#.to_owned()))]);
+}
+
+/// All rows after such a quote were once lost, to the end of the file.
+#[test]
+fn rows_after_a_quote_that_is_never_closed_are_read() {
+    for n in [0, 1, 3, 30, 3_000] {
+        for end in ["", "\n"] {
+            let ids: Vec<String> = (0..n).map(|n| format!("{n} c")).collect();
+            let rows: String = (0..n).map(|n| format!("{n},c\n")).collect();
+            let content = format!("id,text\r\na,b\r\nx,\"Best shop in town\r\n{rows}y,d{end}");
+            let why =
+                if content.len() < 200 { "is never closed" } else { "not closed within a record of 64" };
+            let mut expected = vec![(2, Ok("a b")), (3, Err(why))];
+            expected.extend((4..).zip(ids.iter().map(|row| Ok(&**row))));
+            expected.push((4 + n, Ok("y d")));
+            if !(80..300).contains(&content.len()) {
+                check(&content, 64, &expected);
+            }
+            expected[1].1 = Err("the quote that opens in line 3 is never closed");
+            check(&content, 1 << 20, &expected);
+        }
+    }
+    // Behind a row that is too long by itself, and with quotes in the rows after.
+    let rows = "4,\"e\"\n5,\"\"\n".repeat(50);
+    let content = format!("id,text,x\n1,{},\"c\n2,d,e\n", "b".repeat(300));
+    check(&content, 99, &[(2, Err("opens in line 2 is never closed")), (3, Ok("2 d"))]);
+    let content = format!("id,text\n1,\"a\n2,b\n{rows}");
+    let read = (4..).zip([Ok("4 e"), Ok("5 ")].into_iter().cycle()).take(100);
+    let begun = [(2, Err("text follows")), (3, Ok("2 b"))];
+    check(&content, 99, &begun.into_iter().chain(read).collect::<Vec<_>>());
+}
+
+/// A cell of many lines is read as long as its record may be, and is passed over beyond.
+#[test]
+fn a_long_cell_in_quotes_is_one_cell() {
+    let cell = "He said \"\"no\"\", and went\n\"\"\"\"\n".repeat(500) + "end";
+    let content = format!("id,text\na,\"{cell}\"\nb,c\n");
+    let text = format!("a {}", cell.replace("\"\"", "\""));
+    check(&content, text.len(), &[(2, Ok(&text)), (1003, Ok("b c"))]);
+    let prose = "A line of prose\nand, well, commas\n".repeat(500) + "end";
+    let content = format!("id,text\na,\"{prose}\"\nb,c\n");
+    check(&content, 99, &[(2, Err("longer than 99 bytes")), (1003, Ok("b c"))]);
 }
 
 #[test]
