@@ -1,5 +1,6 @@
 //! `indexer collect`: new files, kept items, and the folders of results.
 
+mod columns;
 mod killed;
 mod together;
 

@@ -6,6 +6,7 @@
 //! header are believed only as far as bytes follow.
 
 mod column;
+mod line;
 mod messages;
 
 use std::collections::HashMap;
@@ -25,7 +26,9 @@ use super::parquet::push_row;
 use super::reader::RecordReader;
 use super::records::{Form, RecordError, Records};
 use super::there::listed;
+use super::whole_rows::WholeRows;
 use column::{Column, bytes_for_text};
+use line::Lines;
 use messages::{Message, Messages, check_lengths};
 
 pub(super) struct Arrow<R> {
@@ -37,6 +40,8 @@ pub(super) struct Arrow<R> {
     next_number: u64,
     n_batches: u64,
     record_bytes_max: usize,
+    /// True if the lines of whole rows are requested.
+    has_lines: bool,
     ended: bool,
 }
 
@@ -47,6 +52,8 @@ struct Table {
     columns: Vec<Column>,
     /// Places of the columns to be read, ascending.
     projection: Vec<usize>,
+    /// Form of the lines of whole rows, if requested.
+    lines: Option<Lines>,
     /// Names of all columns, as shown to the user.
     names: Arc<str>,
     dictionaries: HashMap<i64, ArrayRef>,
@@ -71,8 +78,14 @@ impl<R: BufRead> Arrow<R> {
             next_number: 1,
             n_batches: 0,
             record_bytes_max,
+            has_lines: false,
             ended: false,
         }
+    }
+
+    /// Also reads the lines of whole rows, if they are requested.
+    pub(super) fn with_whole_rows(self, whole_rows: &WholeRows) -> Self {
+        Self { has_lines: *whole_rows == WholeRows::JsonOfAll, ..self }
     }
 
     /// Reads messages up to the next record batch. The inner error is that of this batch alone.
@@ -84,7 +97,9 @@ impl<R: BufRead> Arrow<R> {
             let header = message.header()?;
             let body = Buffer::from(message.body.as_slice());
             match (header.header_type(), &mut self.table) {
-                (MessageHeader::Schema, None) => self.table = Some(Table::new(&message, &self.paths)?),
+                (MessageHeader::Schema, None) => {
+                    self.table = Some(Table::new(&message, &self.paths, self.has_lines)?)
+                }
                 (MessageHeader::DictionaryBatch, Some(table)) => {
                     let dictionary = header.header_as_dictionary_batch();
                     let read = dictionary.ok_or_else(|| "its dictionary is empty".to_owned());
@@ -140,7 +155,7 @@ impl<R: BufRead> Arrow<R> {
 }
 
 impl Table {
-    fn new(message: &Message, paths: &[FieldPath]) -> io::Result<Self> {
+    fn new(message: &Message, paths: &[FieldPath], has_lines: bool) -> io::Result<Self> {
         let header = message.header()?;
         let schema = header.header_as_schema().ok_or_else(|| broken("its schema is empty"))?;
         if schema.endianness() != Endianness::Little {
@@ -152,10 +167,14 @@ impl Table {
         let mut projection: Vec<usize> = columns.iter().filter_map(Column::place).collect();
         projection.sort_unstable();
         projection.dedup();
+        let lines = has_lines.then(|| Lines::new(&schema));
+        if has_lines {
+            projection = (0..schema.fields().len()).collect();
+        }
         let names = listed(schema.fields().iter().map(|field| &**field.name())).into();
         let fields: Fields = schema.fields().iter().map(bytes_for_text).collect();
         let schema = Arc::new(Schema::new(fields));
-        Ok(Self { schema, columns, projection, names, dictionaries: HashMap::new() })
+        Ok(Self { schema, columns, projection, lines, names, dictionaries: HashMap::new() })
     }
 
     fn read_dictionary(
@@ -185,7 +204,11 @@ impl<R: BufRead> RecordReader for Arrow<R> {
                 let places = &table.projection;
                 let values: Vec<_> =
                     table.columns.iter().map(|column| column.value(&batch.content, places, row)).collect();
-                push_row(values.iter(), number, self.record_bytes_max, records);
+                let mut line = Vec::new();
+                if let Some(lines) = &table.lines {
+                    lines.write(&batch.content, row, &mut line);
+                }
+                push_row(values.iter(), &line, number, self.record_bytes_max, records);
                 continue;
             }
             let (number, n_streams) = (self.next_number, self.messages.n_streams());

@@ -61,6 +61,7 @@ mod holds;
 mod inputs;
 mod internal_error;
 mod json;
+mod json_line;
 mod left_out;
 mod lines;
 mod live;

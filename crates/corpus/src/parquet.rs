@@ -8,6 +8,7 @@ mod column;
 mod copy;
 mod decimal;
 mod file;
+mod line;
 mod nested;
 mod unit;
 
@@ -18,6 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parquet::column::reader::ColumnReader;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::reader::ReaderIter;
 
 use super::columns::Columns;
 use super::internal_error::caught;
@@ -27,6 +29,7 @@ use super::records::{Form, RecordError, Records};
 use super::there::listed;
 use super::whole_rows::WholeRows;
 use column::{Column, Values};
+use line::Lines;
 
 pub use copy::{Target, copy, write_nulls};
 use file::open_parts;
@@ -47,6 +50,8 @@ pub(super) struct Parquet {
     names: Arc<str>,
     /// Columns not requested that must be readable all the same.
     others: Vec<usize>,
+    /// Form of the lines of whole rows, if requested.
+    lines: Option<Lines>,
     group: Option<Group>,
     next_group: usize,
     /// Number of the first row of the next group.
@@ -59,6 +64,8 @@ pub(super) struct Parquet {
 struct Group {
     readers: Vec<Option<ColumnReader>>,
     others: Vec<ColumnReader>,
+    /// Whole rows, if their lines are requested.
+    whole: Option<ReaderIter>,
     /// Numbers of the rows that are left.
     rows: Range<u64>,
     n_bytes: u64,
@@ -82,6 +89,7 @@ impl Parquet {
                 columns,
                 names: names.into(),
                 others: Vec::new(),
+                lines: None,
                 group: None,
                 next_group: 0,
                 next_number: 1,
@@ -91,12 +99,16 @@ impl Parquet {
         })
     }
 
-    /// Also reads all other columns of each row, if whole rows are to be read again.
+    /// Also reads all other columns of each row, if whole rows are to be read again or their lines
+    /// are requested.
     pub(super) fn with_whole_rows(mut self, whole_rows: &WholeRows) -> Self {
         if *whole_rows == WholeRows::ReadAgain {
             let n_columns = self.file.metadata().file_metadata().schema_descr().num_columns();
             let is_read = |place: usize| self.columns.iter().any(|column| column.place() == Some(place));
             self.others = (0..n_columns).filter(|place| !is_read(*place)).collect();
+        }
+        if *whole_rows == WholeRows::JsonOfAll {
+            self.lines = Some(Lines::new(self.file.metadata().file_metadata().schema_descr_ptr()));
         }
         self
     }
@@ -114,7 +126,8 @@ impl Parquet {
         let readers = self.columns.iter().map(reader).collect::<Result<_>>()?;
         let others =
             self.others.iter().map(|place| group.get_column_reader(*place)).collect::<Result<_>>()?;
-        Ok(Group { readers, others, rows, n_bytes })
+        let whole = self.lines.as_ref().map(|lines| lines.rows(&*group)).transpose()?;
+        Ok(Group { readers, others, whole, rows, n_bytes })
     }
 
     /// Reads the next rows of the open group into `records`.
@@ -128,10 +141,17 @@ impl Parquet {
         for (place, reader) in self.others.iter().zip(&mut group.others) {
             copy(&schema.column(*place), reader, &[false; ROWS_AT_A_TIME][..n_rows], None)?;
         }
+        let mut line = Vec::new();
         for i in 0..n_rows {
+            line.clear();
+            if let (Some(lines), Some(whole)) = (&self.lines, &mut group.whole) {
+                let row = whole.next().ok_or_else(|| ParquetError::EOF("it has fewer rows".to_owned()))?;
+                lines.write(&row?, &mut line);
+            }
             let number = group.rows.start;
             group.rows.start += 1;
-            push_row(columns.iter().map(|values| &values[i]), number, self.record_bytes_max, records);
+            let values = columns.iter().map(|values| &values[i]);
+            push_row(values, &line, number, self.record_bytes_max, records);
         }
         Ok(())
     }

@@ -132,7 +132,9 @@ impl Reading {
                 let csv = Csv::new(content, dialect, columns.clone(), record_bytes_max);
                 Box::new(csv.with_whole_rows(whole_rows).with_notes(&self.notes, origin.name()))
             }
-            Format::Arrow => Box::new(Arrow::new(content, columns, record_bytes_max)),
+            Format::Arrow => {
+                Box::new(Arrow::new(content, columns, record_bytes_max).with_whole_rows(whole_rows))
+            }
             Format::Parquet => return Err(io::Error::other("Parquet is read in parts")),
             Format::Text => {
                 Box::new(WholeFile::new(content, Form::Text, record_bytes_max).with_encoding(encoding))

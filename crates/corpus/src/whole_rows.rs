@@ -10,8 +10,10 @@ pub enum WholeRows {
     /// None: only the requested columns are read.
     #[default]
     Unused,
-    /// A line of JSON, with a field for each column.
+    /// A line of JSON, with a field for each column of CSV or TSV.
     Json,
+    /// The same for all tables, Parquet and Arrow included.
+    JsonOfAll,
     /// A line of CSV or of a format that resembles it.
     Delimited(Delimited),
     /// The rows are read once more, as rows of Parquet. A row with an unreadable column is
@@ -42,7 +44,7 @@ impl Lines {
     pub(super) fn new(rows: &WholeRows, names: &[&[u8]]) -> Result<Option<Self>, String> {
         match rows {
             WholeRows::Unused | WholeRows::ReadAgain => Ok(None),
-            WholeRows::Json => {
+            WholeRows::Json | WholeRows::JsonOfAll => {
                 Ok(Some(Self::Json(distinct(names).map(|name| Value::from(name).to_string()).collect())))
             }
             WholeRows::Delimited(Delimited { delimiter, columns }) => {
@@ -97,7 +99,7 @@ impl Delimited {
 
 /// Returns the names, with a number added to each repeated one: readers of JSON take the last of
 /// two fields with one name, and readers of CSV the first.
-fn distinct(names: &[&[u8]]) -> impl Iterator<Item = String> {
+pub(super) fn distinct(names: &[&[u8]]) -> impl Iterator<Item = String> {
     let mut known = HashSet::new();
     // The next number to try, by name: all columns of a header may have the same name.
     let mut numbers: HashMap<String, u64> = HashMap::new();

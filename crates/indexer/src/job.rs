@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use corpus::{FieldNames, Fields, Inputs, LeftOut, MadeIds, RoundIds, WHAT_TO_DO};
+use corpus::{FieldNames, Fields, Inputs, LeftOut, MadeIds, RoundIds, WHAT_TO_DO, WholeRows};
 use engine::Extractor;
 use index::{Index, Mode, WriteMark};
 use serde_json::Value;
@@ -179,6 +179,12 @@ impl Job {
     /// Gives a record without an id a unique one.
     pub(crate) fn with_unique_ids(mut self, ids: RoundIds) -> Self {
         self.fields = self.fields.with_made_ids(MadeIds::Unique(ids));
+        self
+    }
+
+    /// Makes the line of a row one of JSON with all columns.
+    pub(crate) fn with_whole_rows(mut self) -> Self {
+        self.inputs.whole_rows = WholeRows::JsonOfAll;
         self
     }
 

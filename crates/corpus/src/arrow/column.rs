@@ -9,7 +9,7 @@ use arrow_array::types::{
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
     UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, FieldRef, Fields, TimeUnit};
 use uuid::Uuid;
 
@@ -151,14 +151,17 @@ fn leaf(field: &Field, steps: &[Step]) -> Result<Meaning, Column> {
         (DataType::Boolean, None) => other("a boolean"),
         (DataType::Time32(_) | DataType::Time64(_), None) => other("a time of day"),
         (DataType::Duration(_) | DataType::Interval(_), None) => other("a length of time"),
-        (data_type, None) => {
-            let is_called = field.metadata().get(EXTENSION).is_some_and(|name| name == UUID);
-            Ok(match data_type {
-                DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Meaning::Text,
-                DataType::FixedSizeBinary(UUID_BYTES) if is_called => Meaning::Uuid,
-                _ => Meaning::Untold,
-            })
-        }
+        (_, None) => Ok(meaning(field)),
+    }
+}
+
+/// Returns the meaning of the bytes in a field.
+pub(super) fn meaning(field: &Field) -> Meaning {
+    let is_called = field.metadata().get(EXTENSION).is_some_and(|name| name == UUID);
+    match field.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Meaning::Text,
+        DataType::FixedSizeBinary(UUID_BYTES) if is_called => Meaning::Uuid,
+        _ => Meaning::Untold,
     }
 }
 
@@ -167,21 +170,11 @@ fn value(array: &dyn Array, row: usize, steps: &[Step], meaning: Meaning) -> Val
     let below = |array: &dyn Array, row| value(array, row, steps, meaning);
     match array.data_type() {
         // Before the check for null: of these, a list without an element has no value at all.
-        DataType::List(_) => {
-            elements(array.is_null(row), || array.as_list::<i32>().value(row), steps, meaning)
-        }
-        DataType::LargeList(_) => {
-            elements(array.is_null(row), || array.as_list::<i64>().value(row), steps, meaning)
-        }
-        DataType::ListView(_) => {
-            elements(array.is_null(row), || array.as_list_view::<i32>().value(row), steps, meaning)
-        }
-        DataType::LargeListView(_) => {
-            elements(array.is_null(row), || array.as_list_view::<i64>().value(row), steps, meaning)
-        }
-        DataType::FixedSizeList(..) => {
-            elements(array.is_null(row), || array.as_fixed_size_list().value(row), steps, meaning)
-        }
+        DataType::List(_)
+        | DataType::LargeList(_)
+        | DataType::ListView(_)
+        | DataType::LargeListView(_)
+        | DataType::FixedSizeList(..) => elements(array.is_null(row), || list(array, row), steps, meaning),
         _ if array.is_null(row) => Value::Cell(Cell::Null),
         DataType::Struct(fields) => match steps.split_first() {
             Some((Step::Name(name), rest)) => match only(fields, name) {
@@ -197,31 +190,45 @@ fn value(array: &dyn Array, row: usize, steps: &[Step], meaning: Meaning) -> Val
                 _ => Value::Cell(Cell::Null),
             }
         }
-        DataType::RunEndEncoded(ends, _) => match ends.data_type() {
-            DataType::Int16 => {
-                let runs = array.as_run::<Int16Type>();
-                below(runs.values().as_ref(), runs.get_physical_index(row))
-            }
-            DataType::Int32 => {
-                let runs = array.as_run::<Int32Type>();
-                below(runs.values().as_ref(), runs.get_physical_index(row))
-            }
-            _ => {
-                let runs = array.as_run::<Int64Type>();
-                below(runs.values().as_ref(), runs.get_physical_index(row))
-            }
-        },
+        DataType::RunEndEncoded(ends, _) => {
+            let (values, row) = run(array, ends, row);
+            below(values.as_ref(), row)
+        }
         _ => plain(array, row, meaning),
     }
 }
 
+/// Returns the elements of the list in a row.
+pub(super) fn list(array: &dyn Array, row: usize) -> ArrayRef {
+    match array.data_type() {
+        DataType::LargeList(_) => array.as_list::<i64>().value(row),
+        DataType::ListView(_) => array.as_list_view::<i32>().value(row),
+        DataType::LargeListView(_) => array.as_list_view::<i64>().value(row),
+        DataType::FixedSizeList(..) => array.as_fixed_size_list().value(row),
+        _ => array.as_list::<i32>().value(row),
+    }
+}
+
+/// Returns the values of runs, whose ends are of this type, and the place of the one in a row.
+pub(super) fn run<'a>(array: &'a dyn Array, ends: &Field, row: usize) -> (&'a ArrayRef, usize) {
+    match ends.data_type() {
+        DataType::Int16 => {
+            let runs = array.as_run::<Int16Type>();
+            (runs.values(), runs.get_physical_index(row))
+        }
+        DataType::Int32 => {
+            let runs = array.as_run::<Int32Type>();
+            (runs.values(), runs.get_physical_index(row))
+        }
+        _ => {
+            let runs = array.as_run::<Int64Type>();
+            (runs.values(), runs.get_physical_index(row))
+        }
+    }
+}
+
 /// Returns the selected elements of a list; several texts are joined.
-fn elements(
-    is_null: bool,
-    list: impl Fn() -> arrow_array::ArrayRef,
-    steps: &[Step],
-    meaning: Meaning,
-) -> Value {
+fn elements(is_null: bool, list: impl Fn() -> ArrayRef, steps: &[Step], meaning: Meaning) -> Value {
     let Some((step, rest)) = steps.split_first().filter(|_| !is_null) else {
         return Value::Cell(Cell::Missing);
     };
@@ -238,7 +245,7 @@ fn elements(
 }
 
 /// Returns the value of a row in an array without others below.
-fn plain(array: &dyn Array, row: usize, meaning: Meaning) -> Value {
+pub(super) fn plain(array: &dyn Array, row: usize, meaning: Meaning) -> Value {
     let bytes = |bytes: &[u8]| match meaning {
         Meaning::Text => Value::Text(bytes.to_vec().into()),
         Meaning::Uuid | Meaning::Untold => Value::Bytes(bytes.to_vec().into()),
@@ -307,6 +314,6 @@ fn integer(array: &dyn Array, row: usize) -> Option<i64> {
 }
 
 /// Returns the key of a dictionary in a row.
-fn index(keys: &dyn Array, row: usize) -> Option<usize> {
+pub(super) fn index(keys: &dyn Array, row: usize) -> Option<usize> {
     integer(keys, row)?.try_into().ok()
 }

@@ -263,3 +263,28 @@ fn bytes_may_come_one_by_one() {
     let mut arrow = Arrow::new(content, &names.clone().columns(), 1000);
     assert_eq!(rows(&mut arrow, names).len(), 20);
 }
+
+#[test]
+fn a_line_has_all_columns() {
+    let mut tags = ListBuilder::new(StringBuilder::new());
+    tags.values().append_value("a\u{1}");
+    tags.append(true);
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("id", Arc::new(StringArray::from(vec!["x"]))),
+        ("text", Arc::new(LargeStringArray::from(vec!["a \"text\""]))),
+        ("tags", Arc::new(tags.finish())),
+        ("is_new", Arc::new(arrow_array::BooleanArray::from(vec![true]))),
+        ("day", Arc::new(arrow_array::Date32Array::from(vec![365]))),
+        ("at", Arc::new(arrow_array::TimestampMillisecondArray::from(vec![1]).with_timezone("UTC"))),
+        ("none", Arc::new(UInt64Array::from(vec![None]))),
+    ];
+    let content = stream(&[batch(columns)], None);
+    let mut arrow = Arrow::new(&content[..], &names(&["text"], false).columns(), 999);
+    arrow = arrow.with_whole_rows(&WholeRows::JsonOfAll);
+    let mut records = Records::new(Form::Row);
+    arrow.append_records(&mut records);
+    let line = records.iter().next().unwrap().1.unwrap().line().unwrap();
+    let expected = r#"{"id":"x","text":"a \"text\"","tags":["a\u0001"],"is_new":true,"day":"1971-01-01","#;
+    let expected = format!("{expected}\"at\":\"1970-01-01T00:00:00.001Z\",\"none\":null}}");
+    assert_eq!(str::from_utf8(line).unwrap(), expected);
+}

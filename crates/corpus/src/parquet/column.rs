@@ -71,14 +71,15 @@ impl Value {
     }
 }
 
-/// Adds a row of these values, unless it is longer than the limit.
+/// Adds a row of these values, with its line, unless it is longer than the limit.
 pub(crate) fn push_row<'v>(
     values: impl Iterator<Item = &'v Value> + Clone,
+    line: &[u8],
     number: u64,
     record_bytes_max: usize,
     records: &mut Records,
 ) {
-    if values.clone().map(Value::n_bytes).sum::<usize>() > record_bytes_max {
+    if values.clone().map(Value::n_bytes).sum::<usize>().max(line.len()) > record_bytes_max {
         records.push_error(number, RecordError::TooLong(record_bytes_max));
         return;
     }
@@ -89,6 +90,7 @@ pub(crate) fn push_row<'v>(
             Value::Cell(cell) => records.push_cell(*cell),
         }
     }
+    records.bytes_mut().extend_from_slice(line);
     records.push(number);
 }
 

@@ -318,3 +318,18 @@ fn texts_in_lists() {
         }
     }
 }
+
+#[test]
+fn a_line_has_all_columns() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), sample(3)).unwrap();
+    let (columns, n_bytes) = (fields("number", "/meta/text").columns(), Arc::default());
+    let parquet = Parquet::open(Parts::Local(file.into_file()), &columns, &n_bytes, 999).unwrap();
+    let mut parquet = parquet.with_whole_rows(&WholeRows::JsonOfAll);
+    let mut records = Records::new(Form::Row);
+    parquet.append_records(&mut records);
+    let lines: Vec<_> = records.iter().map(|(_, record)| record.unwrap().line().unwrap()).collect();
+    let line = r#"{"number":4,"meta":{"text":"text 4"},"weight":null,"raw":null,"tags":null,"#;
+    let line = format!("{line}\"day\":\"1970-01-01T00:00:00.004Z\"}}");
+    assert_eq!((lines.len(), str::from_utf8(lines[3]).unwrap()), (6, &*line));
+}

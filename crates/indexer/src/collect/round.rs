@@ -245,6 +245,7 @@ impl<'a> Rounds<'a> {
             [spool].into_iter().chain(options.flags.duplicates.then_some(duplicates)).collect();
         let mut job = Job::new(&job, &outputs, options.store.uri(), Some((&journal, description)))
             .context("failed to go on with a round; it must be ended with the options it began with")?
+            .with_whole_rows()
             .with_unique_ids(RoundIds::new(round.time_ms, round.random));
         if let Some(field) = &options.flags.time_field {
             job = job.ranked(RankBy::Time(Some(field.clone())))?;
