@@ -51,12 +51,14 @@ impl KeptOutput {
             };
             ensure!(
                 fits,
-                "{} is {} and cannot be written to {}, which takes {} only; an output whose name ends in .jsonl takes \
-                 everything",
+                "{} is {} and cannot be written to {}, {}; an output whose name ends in .jsonl takes everything",
                 input.display(),
                 found.map_or("an archive", Format::name),
                 path.display(),
-                if format == Format::Parquet { "parquet, or what is none," } else { "csv and tsv" }
+                match format {
+                    Format::Parquet => "as parquet and other formats do not go into one file of parquet",
+                    _ => "which takes csv and tsv only",
+                }
             );
         }
         if format == Format::Parquet {
