@@ -1,7 +1,7 @@
 //! Real text: every way to search finds each pair of the naive scan. The corpora are not part of
 //! the project; without them, the shipped and a made-up one take their place.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 use index::{DocumentId, OpenOptions, Profile, SketchKind};
 use serde_json::Value;
-use simhash::{Distance, Fingerprint};
-use tables::{Groups, self_join};
+use simhash::{Distance, Fingerprint, TableScheme};
+use tables::SelfJoin;
 
 use crate::support::{CLASSIC, made_up_corpus, news, root, run};
 
@@ -120,25 +120,31 @@ fn check_index(fingerprints: &[Fingerprint], naive: &BTreeSet<(usize, usize)>) {
 }
 
 fn check_self_join(fingerprints: &[Fingerprint], naive: &BTreeSet<(usize, usize)>) {
-    let groups = Groups::new(fingerprints);
-    for scheme in SketchKind::NAMES {
+    let mut copies: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    fingerprints.iter().enumerate().for_each(|(i, bits)| copies.entry(bits.0).or_default().push(i));
+    let different: Vec<u64> = copies.keys().copied().collect();
+    for name in SketchKind::NAMES {
+        let scheme: TableScheme = name.parse().unwrap();
+        let masks = scheme.tables().iter().map(|table| table.mask()).collect();
+        let mut join = SelfJoin::new(masks, scheme.max_distance());
         let mut found = BTreeSet::new();
-        self_join(&groups, &scheme.parse().unwrap(), &mut |pair| {
-            for &a in groups.members(pair.first) {
-                for &b in groups.members(pair.second) {
-                    assert!(found.insert((a.min(b) as usize, a.max(b) as usize)), "{a} and {b} came twice");
+        for table in 0..join.n_tables() {
+            join.in_table(table, &different, &mut |a, b| {
+                for &a in &copies[&a] {
+                    for &b in &copies[&b] {
+                        assert!(found.insert((a.min(b), a.max(b))), "{a} and {b} came twice");
+                    }
                 }
-            }
-        });
-        for group in 0..groups.len() {
-            let members = groups.members(group);
+            });
+        }
+        for members in copies.values() {
             for (i, &a) in members.iter().enumerate() {
-                found.extend(members[i + 1..].iter().map(|&b| (a.min(b) as usize, a.max(b) as usize)));
+                found.extend(members[i + 1..].iter().map(|&b| (a, b)));
             }
         }
         assert!(
             found == *naive,
-            "{scheme}: the join finds {} pairs, the naive scan {}",
+            "{name}: the join finds {} pairs, the naive scan {}",
             found.len(),
             naive.len()
         );
