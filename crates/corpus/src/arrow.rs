@@ -98,7 +98,7 @@ impl<R: BufRead> Arrow<R> {
             let body = Buffer::from(message.body.as_slice());
             match (header.header_type(), &mut self.table) {
                 (MessageHeader::Schema, None) => {
-                    self.table = Some(Table::new(&message, &self.paths, self.has_lines)?)
+                    self.table = Some(Table::new(&message, &self.paths, self.has_lines)?);
                 }
                 (MessageHeader::DictionaryBatch, Some(table)) => {
                     let dictionary = header.header_as_dictionary_batch();
