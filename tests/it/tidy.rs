@@ -87,6 +87,7 @@ const EDGES: [(&str, &[&str]); 20] = [
             "pigeonhole-runs",
             "pigeonhole-simhash",
             "pigeonhole-store-hbase",
+            "pigeonhole-tables",
         ],
     ),
     (

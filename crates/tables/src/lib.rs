@@ -1,5 +1,5 @@
-//! In-memory search for sketches, and the join of many fingerprints with themselves. The crate knows bits
-//! only: no documents, no text, no I/O.
+//! In-memory search for sketches, and the join of many fingerprints with themselves. The crate
+//! knows bits only: no documents, no text, no I/O.
 #![forbid(unsafe_code)]
 
 mod bucket_tables;

@@ -257,7 +257,7 @@ impl<R: BufRead> Rows<R> {
             if let Some((place, _)) = self.opened.filter(|_| self.is_held)
                 && self.at + n - place > self.quoted_bytes_max()
             {
-                // A row of such a length is not kept: it is passed over, or the rows in it are read.
+                // A row of such a length is passed over, or the rows in it are read.
                 if self.takes_in_rows(place) {
                     return Ok(Ending::TooFar);
                 }

@@ -1,7 +1,8 @@
 //! `indexer pairs`: writes all near-duplicates of an index, pair by pair, into a folder of parts.
 //!
-//! Each thread joins one part at a time (`engine::join`); where fingerprints alone decide, the pairs
-//! of all parts are found before (`fingerprint_pairs`). The file of a part appears once it is whole. Parts of other workers or of an earlier run stay as they are.
+//! Each thread joins one part at a time (`engine::join`); where fingerprints alone decide, the
+//! pairs of all parts are found before (`fingerprint_pairs`). The file of a part appears once it is
+//! whole. Parts of other workers or of an earlier run stay as they are.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -144,8 +144,8 @@ impl Documents {
     }
 }
 
-/// The ids that were looked up of late, in a place for each hash of a fingerprint. Near fingerprints
-/// are looked up again and again.
+/// The ids that were looked up of late, in a place for each hash of a fingerprint. Near
+/// fingerprints are looked up again and again.
 pub(super) struct Recent {
     places: Vec<Option<(u64, Rc<[DocumentId]>)>>,
 }
