@@ -25,21 +25,16 @@ pub(crate) struct Page {
 }
 
 impl StringFile {
-    /// Writes all different strings into a file in `folder`. Passes each to `visit` first, with its
-    /// place. Returns the end of the last one, too.
+    /// Writes all strings into a file in `folder`. Passes each to `visit` first, with its place.
+    /// Returns the end of the last one, too.
     pub(crate) fn write(
         folder: &Path,
         mut sorted: SortedStrings,
         visit: &mut dyn FnMut(&[u8], u64) -> io::Result<()>,
     ) -> io::Result<(Self, u64)> {
         let mut file = BufWriter::with_capacity(PAGE_BYTES, tempfile::tempfile_in(folder)?);
-        let (mut place, mut last) = (0, Vec::new());
+        let mut place = 0;
         while let Some(string) = sorted.next_string()? {
-            if place > 0 && last == string {
-                continue;
-            }
-            last.clear();
-            last.extend_from_slice(string);
             visit(string, place)?;
             file.write_all(&(string.len() as u32).to_be_bytes())?;
             file.write_all(string)?;
@@ -73,18 +68,25 @@ impl StringFile {
         let len = (end - *place).min(PAGE_BYTES as u64) as usize;
         let mut bytes = vec![0; len];
         self.file.read_exact_at(&mut bytes, *place)?;
-        let page = Page { bytes };
-        let n_bytes: usize = page.strings().map(|string| LEN_BYTES + string.len()).sum();
+        let mut n_bytes = 0;
+        while let Some(len) = bytes[n_bytes..].first_chunk() {
+            let end = n_bytes + LEN_BYTES + u32::from_be_bytes(*len) as usize;
+            if end > bytes.len() {
+                break;
+            }
+            n_bytes = end;
+        }
         if n_bytes == 0 {
             return Err(changed());
         }
+        bytes.truncate(n_bytes);
         *place += n_bytes as u64;
-        Ok(page)
+        Ok(Page { bytes })
     }
 }
 
 impl Page {
-    /// The whole strings of the page.
+    /// The strings of the page.
     pub(crate) fn strings(&self) -> impl Iterator<Item = &[u8]> {
         let mut rest = &self.bytes[..];
         std::iter::from_fn(move || {
