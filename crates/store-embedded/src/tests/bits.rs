@@ -162,7 +162,7 @@ fn roots_whose_transactions_do_not_follow_each_other() {
     }
 }
 
-/// Of all kinds: after each call, beside a writer, copied, and opened again.
+/// Sound files of all kinds: after each call, beside a writer, copied, and opened again.
 #[test]
 fn sound_files_are_never_refused() {
     let directory = directory();
