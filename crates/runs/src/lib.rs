@@ -1,8 +1,10 @@
 //! Sorting and keeping more than memory holds, in files without names: the system frees them when
-//! the process ends, however it ends. The crate knows bytes and words only.
+//! the process ends, however it ends. Each block has a checksum, by which damage is an error where
+//! it is read. The crate knows bytes and words only.
 #![forbid(unsafe_code)]
 
 mod records;
+mod sealed;
 mod strings;
 mod words;
 

@@ -7,11 +7,9 @@ mod tests;
 mod writing;
 
 use std::collections::{HashMap, VecDeque};
-use std::fs::File;
 use std::io;
 use std::mem;
 use std::num::NonZeroU64;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,6 +17,7 @@ use rustix::fs::Advice;
 
 use self::block::{Open, damaged, nth};
 use self::packer::Packer;
+use crate::sealed::{SEAL_BYTES, Sealed};
 
 /// Bytes of an unpacked block: a page. Most begin with one, so that a read is of no other.
 const BLOCK_BYTES: usize = 4 << 10;
@@ -63,7 +62,7 @@ pub enum Packing {
 /// Memory: 16 bytes for each block of 4 KiB (packed: 8 or 32 KiB), 4 for each 256 records, the open
 /// block, blocks that wait for their compression, and the blocks that were read recently.
 pub struct Records {
-    file: File,
+    file: Sealed,
     packing: Packing,
     /// `None` until the first block is compressed.
     packer: Option<Packer>,
@@ -94,8 +93,8 @@ struct Block {
     offset: u64,
     /// The number of its first record.
     first: u32,
-    /// Its bytes in memory. In the file it ends where the next one begins, or some free bytes
-    /// before.
+    /// Its bytes in memory. In the file its checksum ends where the next block begins, or some free
+    /// bytes before.
     n_bytes: u32,
 }
 
@@ -134,7 +133,7 @@ impl Records {
     /// Where no file can be made there.
     pub fn create(folder: &Path, packing: Packing, n_cached_bytes: usize) -> io::Result<Self> {
         Ok(Self {
-            file: tempfile::tempfile_in(folder)?,
+            file: Sealed::create(folder)?,
             packing,
             packer: None,
             blocks: Vec::new(),
@@ -213,15 +212,16 @@ impl Records {
             Packing::Zstandard if is_short => SHORT_BLOCK_BYTES,
             Packing::Zstandard => LONG_BLOCK_BYTES,
         };
-        if self.open.len() >= n_bytes_max {
+        if self.open.len() + SEAL_BYTES >= n_bytes_max {
             self.close_block()?;
         }
         Ok(number)
     }
 
-    /// The bytes between the end of the open block, as it is, and that of its last page.
+    /// The bytes between the end of the open block, as it is, with its checksum, and that of its last
+    /// page.
     fn n_free(&self) -> usize {
-        let end = self.n_stored as usize + self.open.len();
+        let end = self.n_stored as usize + self.open.len() + SEAL_BYTES;
         end.next_multiple_of(BLOCK_BYTES) - end
     }
 
@@ -282,15 +282,15 @@ impl Records {
             }
             let (offset, len) = self.place_of(at);
             // A system that cannot look ahead reads later.
-            let _ = rustix::fs::fadvise(&self.file, offset, NonZeroU64::new(len), Advice::WillNeed);
+            let _ = rustix::fs::fadvise(self.file.file(), offset, NonZeroU64::new(len), Advice::WillNeed);
         }
     }
 
-    /// The offset of a block in the file, and its length there.
+    /// The offset of a block in the file, and its length there with its checksum.
     fn place_of(&self, at: u32) -> (u64, u64) {
         let Block { offset, n_bytes, .. } = self.blocks[at as usize];
         if self.packing == Packing::Plain {
-            return (offset, n_bytes.into());
+            return (offset, u64::from(n_bytes) + SEAL_BYTES as u64);
         }
         let next = Some(at as usize + 1).filter(|&next| next < self.n_written());
         let end = next.map_or(self.n_stored, |next| self.blocks[next].offset);
@@ -343,7 +343,7 @@ impl Records {
         let read = |bytes: &mut Vec<u8>| {
             bytes.reserve_exact((len as usize).saturating_sub(bytes.len()));
             bytes.resize(len as usize, 0);
-            self.file.read_exact_at(bytes, offset)
+            self.file.read_at(bytes, offset)
         };
         if self.packing == Packing::Zstandard {
             let Unpacking { decompressor, packed } = unpacking;
@@ -354,9 +354,11 @@ impl Records {
             read(packed)?;
             block.bytes.clear();
             block.bytes.reserve_exact(n_bytes as usize);
-            decompressor.decompress_to_buffer(&packed[..], &mut block.bytes)?;
+            decompressor.decompress_to_buffer(self.file.opened(packed)?, &mut block.bytes)?;
         } else {
             read(&mut block.bytes)?;
+            self.file.opened(&block.bytes)?;
+            block.bytes.truncate(n_bytes as usize);
         }
         let of_next = self.blocks.get(number as usize + 1).map(|next| next.first);
         let n_records = of_next.unwrap_or(self.n_records - self.n_open) - self.blocks[number as usize].first;

@@ -3,14 +3,16 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
-use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::io;
 use std::path::{Path, PathBuf};
+
+use crate::sealed::{SEAL_BYTES, Sealed, seal};
 
 /// Runs of a level that are merged into one. Each is an open file and a buffer.
 const FAN_IN: usize = 64;
 
-const BUFFER_BYTES: usize = 128 << 10;
+/// Bytes of a block of a run.
+const BLOCK_BYTES: usize = 128 << 10;
 
 /// Takes byte strings, and returns all of them in their order, with repetitions.
 pub struct StringSorter {
@@ -19,7 +21,7 @@ pub struct StringSorter {
     items: Items,
     /// Runs by the number of merges before. Each string is written once for each level, and a run
     /// of one level holds [`FAN_IN`] runs of the level before.
-    levels: Vec<Vec<File>>,
+    levels: Vec<Vec<Run>>,
 }
 
 /// All strings, ascending.
@@ -106,16 +108,87 @@ impl SortedStrings {
     }
 }
 
-/// Writes each string after its length into a nameless file.
-fn write_run(folder: &Path, sorted: &mut SortedStrings) -> io::Result<File> {
-    let mut writer = BufWriter::with_capacity(BUFFER_BYTES, tempfile::tempfile_in(folder)?);
+/// Ascending strings in a file, each after its length, in blocks with checksums.
+struct Run {
+    file: Sealed,
+    /// The bytes before the place in the file, without checksums: of blocks still to be read, or
+    /// already written.
+    n_bytes: u64,
+    /// The block at the place.
+    block: Vec<u8>,
+    /// The bytes of the block that were read.
+    n_read: usize,
+}
+
+/// Writes a run, which is at its start then.
+fn write_run(folder: &Path, sorted: &mut SortedStrings) -> io::Result<Run> {
+    let block = Vec::with_capacity(BLOCK_BYTES + SEAL_BYTES);
+    let mut run = Run { file: Sealed::create(folder)?, n_bytes: 0, block, n_read: 0 };
     while let Some(item) = sorted.next_string()? {
-        writer.write_all(&(item.len() as u32).to_be_bytes())?;
-        writer.write_all(item)?;
+        run.write(&(item.len() as u32).to_be_bytes())?;
+        run.write(item)?;
     }
-    let mut file = writer.into_inner()?;
-    file.rewind()?;
-    Ok(file)
+    run.write_block()?;
+    // A run that waits for its merge holds no block.
+    run.block = Vec::new();
+    run.file.rewind()?;
+    Ok(run)
+}
+
+impl Run {
+    fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(BLOCK_BYTES - self.block.len()));
+            self.block.extend_from_slice(now);
+            bytes = later;
+            if self.block.len() == BLOCK_BYTES {
+                self.write_block()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_block(&mut self) -> io::Result<()> {
+        if !self.block.is_empty() {
+            self.n_bytes += self.block.len() as u64;
+            seal(&mut self.block, 0);
+            self.file.write(&self.block)?;
+            self.block.clear();
+        }
+        Ok(())
+    }
+
+    fn read_block(&mut self) -> io::Result<()> {
+        let n_bytes = self.n_bytes.min(BLOCK_BYTES as u64);
+        self.n_bytes -= n_bytes;
+        self.block.resize(n_bytes as usize + SEAL_BYTES, 0);
+        self.file.read(&mut self.block)?;
+        self.file.opened(&self.block)?;
+        self.block.truncate(n_bytes as usize);
+        self.n_read = 0;
+        Ok(())
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.n_bytes == 0 && self.n_read == self.block.len()
+    }
+
+    fn read(&mut self, mut bytes: &mut [u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            if self.is_at_end() {
+                return Err(self.file.damaged());
+            }
+            if self.n_read == self.block.len() {
+                self.read_block()?;
+            }
+            let left = &self.block[self.n_read..];
+            let (now, later) = bytes.split_at_mut(bytes.len().min(left.len()));
+            now.copy_from_slice(&left[..now.len()]);
+            self.n_read += now.len();
+            bytes = later;
+        }
+        Ok(())
+    }
 }
 
 /// Strings in memory, end to end.
@@ -163,13 +236,12 @@ impl Items {
 /// Ascending strings with a position.
 enum Source {
     Memory { items: Items, next: usize },
-    Run { reader: BufReader<File>, item: Vec<u8>, is_at_end: bool },
+    Run { run: Box<Run>, item: Vec<u8>, is_at_end: bool },
 }
 
 impl Source {
-    fn of_run(file: File) -> io::Result<Self> {
-        let reader = BufReader::with_capacity(BUFFER_BYTES, file);
-        let mut source = Self::Run { reader, item: Vec::new(), is_at_end: false };
+    fn of_run(run: Run) -> io::Result<Self> {
+        let mut source = Self::Run { run: Box::new(run), item: Vec::new(), is_at_end: false };
         source.advance()?;
         Ok(source)
     }
@@ -191,16 +263,12 @@ impl Source {
     fn advance(&mut self) -> io::Result<()> {
         match self {
             Self::Memory { next, .. } => *next += 1,
-            Self::Run { reader, item, is_at_end } => {
+            Self::Run { run, is_at_end, .. } if run.is_at_end() => *is_at_end = true,
+            Self::Run { run, item, .. } => {
                 let mut len = [0; 4];
-                match reader.read_exact(&mut len) {
-                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => *is_at_end = true,
-                    read => {
-                        read?;
-                        item.resize(u32::from_be_bytes(len) as usize, 0);
-                        reader.read_exact(item)?;
-                    }
-                }
+                run.read(&mut len)?;
+                item.resize(u32::from_be_bytes(len) as usize, 0);
+                run.read(item)?;
             }
         }
         Ok(())
@@ -231,6 +299,7 @@ impl Eq for Source {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sealed::for_each_damage;
 
     fn check(mut items: Vec<Vec<u8>>, n_bytes_max: usize) {
         let folder = tempfile::tempdir().unwrap();
@@ -267,5 +336,24 @@ mod tests {
         }
         check(Vec::new(), 10);
         check(vec![Vec::new()], 10);
+    }
+    #[test]
+    fn a_damaged_run_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut items = Items::default();
+        (0..30_000_u32).for_each(|n| items.push(&n.to_be_bytes()[..(n % 5) as usize]));
+        items.push(&vec![7; 2 * BLOCK_BYTES]);
+        let mut run = write_run(folder.path(), &mut SortedStrings::of(vec![items.into_source()])).unwrap();
+        let (same, n_bytes) = (run.file.file().try_clone().unwrap(), run.n_bytes);
+        let mut read_all = || {
+            run.file.rewind().unwrap();
+            (run.n_bytes, run.block, run.n_read) = (n_bytes, Vec::new(), 0);
+            let mut bytes = vec![0; n_bytes as usize];
+            run.read(&mut bytes).map(|()| run.is_at_end())
+        };
+        assert!(read_all().unwrap() && n_bytes > 3 * BLOCK_BYTES as u64);
+        for_each_damage(&same, 4_999, |at| {
+            assert_eq!(read_all().unwrap_err().kind(), io::ErrorKind::InvalidData, "at {at}");
+        });
     }
 }

@@ -2,15 +2,19 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
-/// Words of a part that wait in memory for a write.
-const BUFFER_WORDS: usize = 4 << 10;
+use crate::sealed::{SEAL_BYTES, Sealed, seal};
 
-/// Words of a run that are read at a time while runs are merged.
-const RUN_WORDS: usize = 8 << 10;
+/// Words of a block, and of a part that wait in memory for a write.
+const BLOCK_WORDS: usize = 4 << 10;
+
+/// Words of a run that are read at a time while runs are merged: some blocks.
+const RUN_WORDS: usize = 2 * BLOCK_WORDS;
+
+/// Blocks that are read at a time otherwise.
+const READ_BLOCKS: usize = 16;
 
 const WORD_BYTES: usize = size_of::<u64>();
 
@@ -26,7 +30,7 @@ pub struct WordSorter {
 }
 
 struct Part {
-    file: File,
+    file: Sealed,
     waiting: Vec<u64>,
     n_words: u64,
 }
@@ -59,15 +63,15 @@ impl WordSorter {
         let part = match &mut self.parts[part] {
             Some(part) => part,
             none => none.insert(Part {
-                file: tempfile::tempfile_in(&self.folder)?,
-                waiting: Vec::with_capacity(BUFFER_WORDS),
+                file: Sealed::create(&self.folder)?,
+                waiting: Vec::with_capacity(BLOCK_WORDS),
                 n_words: 0,
             }),
         };
         part.waiting.push(word);
         part.n_words += 1;
         self.n_words += 1;
-        if part.waiting.len() == BUFFER_WORDS {
+        if part.waiting.len() == BLOCK_WORDS {
             write_words(&mut part.file, &part.waiting)?;
             part.waiting.clear();
         }
@@ -75,10 +79,12 @@ impl WordSorter {
     }
 
     /// Ends the taking. The parts are sorted when their turn comes, in at most `n_bytes_max` bytes
-    /// of memory and a buffer for each run of a part that is larger.
+    /// of memory, at least a block, and a buffer for each run of a part that is larger.
     #[must_use]
     pub fn finish(self, n_bytes_max: usize) -> SortedWords {
-        let (parts, n_words_max) = (self.parts.into_iter().enumerate(), (n_bytes_max / WORD_BYTES).max(1));
+        let parts = self.parts.into_iter().enumerate();
+        // A run begins with a block of the file.
+        let n_words_max = (n_bytes_max / WORD_BYTES / BLOCK_WORDS).max(1) * BLOCK_WORDS;
         SortedWords { folder: self.folder, parts, n_words_max, part: 0, current: Sorted::none() }
     }
 }
@@ -100,7 +106,7 @@ enum Sorted {
 
 /// A sorted piece of a part, in a file.
 struct Run {
-    file: File,
+    file: Sealed,
     /// The words in the file that were not read yet.
     n_left: usize,
     words: Vec<u64>,
@@ -177,7 +183,7 @@ impl Part {
             read_words(&mut file, n as usize, &mut words)?;
             n_in_file -= n;
             words.sort_unstable();
-            let mut file = tempfile::tempfile_in(folder)?;
+            let mut file = Sealed::create(folder)?;
             write_words(&mut file, &words)?;
             file.rewind()?;
             runs.push(Run { file, n_left: words.len(), words: Vec::new(), next: 0 });
@@ -242,26 +248,32 @@ impl Sorted {
     }
 }
 
-fn write_words(file: &mut File, words: &[u64]) -> io::Result<()> {
-    let mut bytes = Vec::with_capacity(BUFFER_WORDS * WORD_BYTES);
-    for words in words.chunks(BUFFER_WORDS) {
-        bytes.clear();
-        words.iter().for_each(|word| bytes.extend_from_slice(&word.to_be_bytes()));
-        file.write_all(&bytes)?;
+/// Writes words in blocks. All but the last one of a file are whole.
+fn write_words(file: &mut Sealed, words: &[u64]) -> io::Result<()> {
+    let mut sealed = Vec::with_capacity(BLOCK_WORDS * WORD_BYTES + SEAL_BYTES);
+    for words in words.chunks(BLOCK_WORDS) {
+        sealed.clear();
+        words.iter().for_each(|word| sealed.extend_from_slice(&word.to_be_bytes()));
+        seal(&mut sealed, 0);
+        file.write(&sealed)?;
     }
     Ok(())
 }
 
-/// Reads `n` words to the end of `words`.
-fn read_words(file: &mut File, n: usize, words: &mut Vec<u64>) -> io::Result<()> {
-    let mut bytes = vec![0; n.min(BUFFER_WORDS * 16) * WORD_BYTES];
+/// Reads the next `n` words, which are whole blocks or end with the file, to the end of `words`.
+fn read_words(file: &mut Sealed, n: usize, words: &mut Vec<u64>) -> io::Result<()> {
+    let n_sealed = |n: usize| n * WORD_BYTES + n.div_ceil(BLOCK_WORDS) * SEAL_BYTES;
+    let mut sealed = vec![0; n_sealed(n.min(BLOCK_WORDS * READ_BLOCKS))];
     let mut rest = n;
     while rest > 0 {
-        let bytes = &mut bytes[..rest.min(BUFFER_WORDS * 16) * WORD_BYTES];
-        file.read_exact(bytes)?;
-        let (chunks, _) = bytes.as_chunks::<WORD_BYTES>();
-        words.extend(chunks.iter().map(|&chunk| u64::from_be_bytes(chunk)));
-        rest -= chunks.len();
+        let n_words = rest.min(BLOCK_WORDS * READ_BLOCKS);
+        let sealed = &mut sealed[..n_sealed(n_words)];
+        file.read(sealed)?;
+        for sealed in sealed.chunks(BLOCK_WORDS * WORD_BYTES + SEAL_BYTES) {
+            let (chunks, _) = file.opened(sealed)?.as_chunks::<WORD_BYTES>();
+            words.extend(chunks.iter().map(|&chunk| u64::from_be_bytes(chunk)));
+        }
+        rest -= n_words;
     }
     Ok(())
 }
@@ -271,6 +283,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::sealed::for_each_damage;
 
     /// All words of a sorter, with a look at each before it is taken.
     fn all(mut sorted: SortedWords) -> Vec<(usize, u64)> {
@@ -290,8 +303,6 @@ mod tests {
         #[test]
         fn each_part_is_sorted(words in proptest::collection::vec((0_usize..3, any::<u64>()), 0..20_000),
             n_bytes_max in prop::sample::select(vec![0, 40_000, 1 << 20])) {
-            // A run for each word would be thousands of files.
-            let n_bytes_max = if words.len() > 100 { n_bytes_max.max(20_000) } else { n_bytes_max };
             let folder = tempfile::tempdir().unwrap();
             let mut sorter = WordSorter::new(folder.path(), 4);
             let mut expected = words.clone();
@@ -303,5 +314,28 @@ mod tests {
             prop_assert_eq!(all(sorter.finish(n_bytes_max)), expected);
             prop_assert_eq!(folder.path().read_dir().unwrap().count(), 0, "no file has a name");
         }
+    }
+    /// Damage of a part was once a word like others, and the answer another one.
+    #[test]
+    fn a_damaged_part_is_an_error() {
+        const N_WORDS: usize = 2 * BLOCK_WORDS + 5;
+        let folder = tempfile::tempdir().unwrap();
+        let mut sorter = WordSorter::new(folder.path(), 1);
+        (0..N_WORDS as u64).for_each(|word| sorter.push(0, word).unwrap());
+        let Part { mut file, waiting, .. } = sorter.parts.remove(0).unwrap();
+        // Runs end with blocks that are not whole.
+        write_words(&mut file, &waiting).unwrap();
+        let same = file.file().try_clone().unwrap();
+        let mut read = || {
+            let mut words = Vec::new();
+            file.rewind().and_then(|()| read_words(&mut file, N_WORDS, &mut words)).map(|()| words)
+        };
+        assert_eq!(read().unwrap(), (0..N_WORDS as u64).collect::<Vec<_>>());
+        for_each_damage(&same, 997, |at| {
+            let damaged = read().unwrap_err();
+            assert_eq!(damaged.kind(), io::ErrorKind::InvalidData, "at {at}");
+        });
+        same.set_len(same.metadata().unwrap().len() - 1).unwrap();
+        assert_eq!(read().unwrap_err().kind(), io::ErrorKind::InvalidData);
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::sealed::for_each_damage;
 
 fn record(n: u32) -> Vec<u8> {
     match n % 5 {
@@ -74,5 +75,34 @@ fn plain_blocks_begin_with_pages() {
         };
         assert!(!is_short || records.blocks.iter().all(is_page), "{n_bytes:?}");
         assert!(records.n_bytes() < n_pushed + n_pushed / 10, "{n_bytes:?}: {}", records.n_bytes());
+    }
+}
+
+#[test]
+fn a_damaged_block_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    for packing in [Packing::Plain, Packing::Zstandard] {
+        let mut records = Records::create(folder.path(), packing, 0).unwrap();
+        for n in 0..300 {
+            records.push(&[&record(n)]).unwrap();
+        }
+        // The packed blocks come to the file one after another.
+        while records.n_written() < 20 {
+            records.push(&[&record(303)]).unwrap();
+        }
+        let same = records.file.file().try_clone().unwrap();
+        let n_bytes = same.metadata().unwrap().len();
+        let is_damaged = |at: u64, is_read_in_order: bool| {
+            let block = records.blocks[..records.n_written()].partition_point(|block| block.offset <= at) - 1;
+            let first = records.blocks[block].first;
+            let read = match is_read_in_order {
+                true => records.get_in_order(&mut Place::default(), first, |_| ()),
+                false => records.get(first, |_| ()),
+            };
+            let damaged = read.err().filter(|error| error.kind() == io::ErrorKind::InvalidData);
+            let (offset, len) = records.place_of(block as u32);
+            assert_eq!(damaged.is_some(), at < offset + len, "{packing:?} at {at} of {n_bytes}");
+        };
+        for_each_damage(&same, 499, |at| [true, false].iter().for_each(|in_order| is_damaged(at, *in_order)));
     }
 }

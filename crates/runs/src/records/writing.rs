@@ -1,12 +1,13 @@
 //! The way of a block to the file.
 
-use std::io::{self, Write};
+use std::io;
 use std::mem;
 use std::sync::Arc;
 
 use super::block::Open;
 use super::packer::Packer;
 use super::{Block, FREE_BYTES_MAX, LEVEL, Packing, Records, SHORT_LEVEL};
+use crate::sealed::seal;
 
 impl Records {
     pub(super) fn close_block(&mut self) -> io::Result<()> {
@@ -19,6 +20,7 @@ impl Records {
             Packing::Plain => {
                 let n_free = self.n_free();
                 let mut bytes = mem::take(&mut self.open);
+                seal(&mut bytes, 0);
                 if n_free <= FREE_BYTES_MAX {
                     bytes.resize(bytes.len() + n_free, 0);
                 }
@@ -41,7 +43,9 @@ impl Records {
     fn pack_waiting(&mut self) -> io::Result<()> {
         loop {
             while let Some(packed) = self.packer.as_mut().and_then(Packer::next) {
-                self.write(self.n_written(), &packed?)?;
+                let mut packed = packed?;
+                seal(&mut packed, 0);
+                self.write(self.n_written(), &packed)?;
                 self.n_packing -= 1;
                 let written = self.unwritten.pop_front();
                 // Memory is used again.
@@ -67,7 +71,7 @@ impl Records {
 
     /// Writes the next block, which is this one, to the file.
     fn write(&mut self, at: usize, stored: &[u8]) -> io::Result<()> {
-        self.file.write_all(stored)?;
+        self.file.write(stored)?;
         self.blocks[at].offset = self.n_stored;
         self.n_stored += stored.len() as u64;
         Ok(())
