@@ -38,6 +38,10 @@ pub const BLOCK_CELLS: usize = MAX_BATCH;
 /// useless.
 pub type Scratch<'a> = &'a dyn Fn() -> io::Result<File>;
 
+/// Fails if a join is to end, or may not take so many more bytes of memory. A join calls it before
+/// each step of a long bucket, and before it reads documents.
+pub type Check<'a, E> = &'a dyn Fn(u64) -> Result<(), E>;
+
 /// Finds the near pairs of an index, in any number of threads.
 pub struct CellJoin<'a> {
     index: &'a Index,
@@ -100,16 +104,18 @@ impl<'a> CellJoin<'a> {
     /// a bucket or none; a cell twice in a row counts once.
     ///
     /// # Errors
-    /// The errors of the pages, of reading documents, of scratch files, and of `visit`.
+    /// The errors of the pages, of reading documents, of scratch files, of `check` and of `visit`.
     pub fn run<E: From<index::Error> + From<io::Error>>(
         &self,
         pages: impl Iterator<Item = Result<Vec<Cell>, E>>,
         scratch: Scratch<'_>,
+        check: Check<'_, E>,
         visit: &mut dyn FnMut(NearPair<'_>) -> Result<(), E>,
     ) -> Result<Joined, E> {
         let mut work = Work {
             join: self,
             scratch,
+            check,
             visit,
             row: None,
             run: Vec::new(),
@@ -131,6 +137,7 @@ impl<'a> CellJoin<'a> {
 struct Work<'a, 'v, E> {
     join: &'a CellJoin<'a>,
     scratch: Scratch<'v>,
+    check: Check<'v, E>,
     visit: &'v mut dyn FnMut(NearPair<'_>) -> Result<(), E>,
     /// The row of the last cell.
     row: Option<RowKey>,
@@ -197,7 +204,7 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
         let runs = std::mem::take(&mut self.pending);
         self.n_pending = 0;
         runs.iter().flatten().for_each(|cell| shelf.want(cell));
-        shelf.fetch(self.join.index, &self.join.kept)?;
+        shelf.fetch(self.join.index, &self.join.kept, self.check)?;
         for run in &runs {
             let Some(first) = run.first() else { continue };
             let (join, sketches) = (self.join, shelf.sketches(run));
@@ -216,6 +223,7 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
         let join = self.join;
         let mut start = crowd.start()?;
         loop {
+            (self.check)(0)?;
             let (block, after_block) = crowd.read(start, join.block)?;
             let Some(first) = block.first() else { return Ok(()) };
             let meeting = Meeting::new(join, first);
@@ -223,7 +231,7 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
             let mut near = vec![false; block.len()];
             meeting.mark(&block, &mut near);
             shelf.want_marked(&block, &near);
-            shelf.fetch(join.index, &join.kept)?;
+            shelf.fetch(join.index, &join.kept, self.check)?;
             let sketches = shelf.sketches(&block);
             let mut waiting = Waiting::default();
             for at in 0..block.len() {
@@ -237,6 +245,8 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
             self.settle(&mut waiting)?;
             let mut at = after_block;
             loop {
+                // The comparisons of a crowd may take hours.
+                (self.check)(0)?;
                 let (page, after) = crowd.read(at, join.block)?;
                 if page.is_empty() {
                     break;
@@ -250,9 +260,9 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
                 }
                 let mut of_page = Shelf::default();
                 shelf.want_marked(&block, &near);
-                shelf.fetch(join.index, &join.kept)?;
+                shelf.fetch(join.index, &join.kept, self.check)?;
                 of_page.want_marked(&page, &near_page);
-                of_page.fetch(join.index, &join.kept)?;
+                of_page.fetch(join.index, &join.kept, self.check)?;
                 let (sketches, of_page) = (shelf.sketches(&block), of_page.sketches(&page));
                 let mut waiting = Waiting::default();
                 for (cell, sketch) in page.iter().zip(of_page) {

@@ -5,13 +5,18 @@ use std::collections::{BTreeSet, HashMap};
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use index::{Cell, DocumentId, Index, MAX_BATCH, Result, Sketch};
+use index::{Cell, DocumentId, Error, Index, MAX_BATCH, Sketch};
+
+use super::Check;
 
 /// The most bytes of each of the two generations.
 const KEPT_BYTES_MAX: usize = 128 << 20;
 
 /// Bytes of a sketch beside its id and its bucket keys.
 const SKETCH_BYTES: usize = 350;
+
+/// Bytes of a document that is read, with its sketch, on average.
+const FETCHED_BYTES: usize = 1 << 10;
 
 /// Recently read sketches, for all threads.
 pub(super) struct Kept {
@@ -74,7 +79,12 @@ impl Shelf {
     }
 
     /// Reads the wanted sketches, and keeps them.
-    pub(super) fn fetch(&mut self, index: &Index, kept: &Kept) -> Result<()> {
+    pub(super) fn fetch<E: From<Error>>(
+        &mut self,
+        index: &Index,
+        kept: &Kept,
+        check: Check<'_, E>,
+    ) -> Result<(), E> {
         // A panic of another thread leaves the generations whole.
         let lock = || kept.generations.lock().unwrap_or_else(PoisonError::into_inner);
         let mut missing = Vec::new();
@@ -88,6 +98,7 @@ impl Shelf {
             }
         }
         for ids in missing.chunks(MAX_BATCH) {
+            check((ids.len() * FETCHED_BYTES) as u64)?;
             let stored = index.get(ids)?;
             let mut generations = lock();
             for (id, stored) in ids.iter().zip(stored) {

@@ -1,3 +1,4 @@
+use std::cell::Cell as StdCell;
 use std::collections::BTreeSet;
 
 use index::{Cursor, Features, NewDocument, OpenOptions, Profile, Segments, StoredDocument};
@@ -57,7 +58,7 @@ fn joined(index: &Index, cells: &[Cell], page: usize, block: usize) -> (Pairs, J
         pairs.push((pair.a.as_str().to_owned(), pair.b.as_str().to_owned(), pair.nearness));
         Ok(())
     };
-    let joined = cell_join(index, block).run(pages, &scratch, &mut visit).unwrap();
+    let joined = cell_join(index, block).run(pages, &scratch, &|_| Ok(()), &mut visit).unwrap();
     assert_eq!(joined.n_pairs, pairs.len() as u64);
     (pairs, joined)
 }
@@ -164,6 +165,37 @@ fn it_finds_what_the_rule_says_of_all_pairs() {
     }
 }
 
+/// A bucket of very many cells was once compared to its end after another part had failed, and
+/// whatever memory it took.
+#[test]
+fn a_crowd_ends_where_its_check_fails() {
+    let engine = engine_of(Profile::Minhash, None);
+    let all = cells(engine.index());
+    let (n_steps, n_bytes_most) = (StdCell::new(0), StdCell::new(0));
+    let run = |n_steps_max: u64, n_bytes_max: u64| {
+        (n_steps.set(0), n_bytes_most.set(0));
+        let check = |n_bytes: u64| {
+            n_steps.set(n_steps.get() + u64::from(n_bytes == 0));
+            n_bytes_most.set(n_bytes_most.get().max(n_bytes));
+            if n_steps.get() > n_steps_max || n_bytes > n_bytes_max { Err("ended".into()) } else { Ok(()) }
+        };
+        let visit = &mut |_: NearPair<'_>| Ok::<(), Failed>(());
+        cell_join(engine.index(), 2).run(std::iter::once(Ok(all.clone())), &scratch, &check, visit)
+    };
+    run(u64::MAX, u64::MAX).unwrap();
+    let (n_all, n_most) = (n_steps.get(), n_bytes_most.get());
+    // Each block of two cells meets those behind it, and the end.
+    let buckets = all.chunk_by(|one, next| one.row.bucket() == next.row.bucket());
+    let crowds = buckets.map(|cells| cells.len().div_ceil(2) as u64).filter(|n_blocks| *n_blocks > 1);
+    assert_eq!(n_all, crowds.map(|n| n + 1 + n * (n + 1) / 2).sum::<u64>());
+    assert!(n_all > 100 && n_most > 0, "{n_all} {n_most}");
+    for n_steps_max in [0, 1, n_all / 2, n_all - 1] {
+        assert!(run(n_steps_max, u64::MAX).is_err());
+        assert_eq!(n_steps.get(), n_steps_max + 1, "nothing is done afterwards");
+    }
+    assert!(run(u64::MAX, n_most - 1).is_err());
+}
+
 /// Cells of an earlier version of a document, of missing documents, and of one that is still to
 /// come.
 #[test]
@@ -197,7 +229,8 @@ fn a_narrower_rule_finds_less_and_a_wider_one_is_refused() {
         let rule = Rule { min_similarity, max_distance: n_bits.to_string().parse().unwrap(), ..index.rule() };
         let join = CellJoin::new(index, rule)?;
         let visit = &mut |_: NearPair<'_>| Ok::<(), Failed>(());
-        Ok(join.run(std::iter::once(Ok(cells.clone())), &scratch, visit).unwrap().n_pairs)
+        let pages = std::iter::once(Ok(cells.clone()));
+        Ok(join.run(pages, &scratch, &|_| Ok(()), visit).unwrap().n_pairs)
     };
     let (own, narrower) = (n_pairs(0.8, 3).unwrap(), n_pairs(1.0, 0).unwrap());
     assert!(0 < narrower && narrower < own, "{narrower} {own}");

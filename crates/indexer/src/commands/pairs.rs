@@ -321,10 +321,11 @@ impl<'a> Joining<'a> {
                 let pages = walk.pages(part).map(|page: anyhow::Result<Vec<Cell>>| {
                     let page = page?;
                     self.n_read.fetch_add(page.len() as u64, Ordering::Relaxed);
-                    self.check()?;
+                    self.check(0)?;
                     Ok(page)
                 });
-                join.run(pages, &scratch, &mut |pair: NearPair<'_>| table.add(pair.into()))?
+                let check = |n_bytes| self.check(n_bytes);
+                join.run(pages, &scratch, &check, &mut |pair: NearPair<'_>| table.add(pair.into()))?
             }
             Source::Fingerprints(found) => {
                 let mut n_pairs = 0_u64;
@@ -332,7 +333,7 @@ impl<'a> Joining<'a> {
                     n_pairs += 1;
                     if n_pairs.is_multiple_of(PAIRS_BETWEEN_CHECKS) {
                         self.n_read.fetch_add(PAIRS_BETWEEN_CHECKS, Ordering::Relaxed);
-                        self.check()?;
+                        self.check(0)?;
                     }
                     table.add(pair.into())
                 })?;
@@ -343,10 +344,10 @@ impl<'a> Joining<'a> {
         Ok(joined)
     }
 
-    /// Fails if another part has failed, or memory runs out.
-    fn check(&self) -> anyhow::Result<()> {
+    /// Fails if another part has failed, or memory runs out with `n_bytes` more.
+    fn check(&self, n_bytes: u64) -> anyhow::Result<()> {
         ensure!(!self.is_over.load(Ordering::Relaxed), anyhow!("another part has failed"));
-        Ok(self.memory.check_step(self.n_threads * STEP_BYTES)?)
+        Ok(self.memory.check_step(self.n_threads * STEP_BYTES + n_bytes)?)
     }
 }
 

@@ -59,10 +59,11 @@ fn check(scheme: &str, fingerprints: &[u64], max_distance: u32, n_bytes_max: u64
                 Ok(())
             });
             let pages = walk.pages(part).map(|page: anyhow::Result<Vec<Cell>>| page);
-            let of_cells = cells.run(pages, &tempfile::tempfile, &mut |pair| -> anyhow::Result<()> {
-                expected.push(told(pair));
-                Ok(())
-            });
+            let of_cells =
+                cells.run(pages, &tempfile::tempfile, &|_| Ok(()), &mut |pair| -> anyhow::Result<()> {
+                    expected.push(told(pair));
+                    Ok(())
+                });
             of_join.unwrap();
             of_cells.unwrap();
             assert_eq!(pairs, expected, "part {part}");
