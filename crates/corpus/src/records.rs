@@ -131,7 +131,7 @@ pub type Numbered<'a> = (u64, Result<RawRecord<'a>, &'a RecordError>);
 
 /// Progress through the inputs. Line numbers would not do: lines that end in a carriage return
 /// alone are all line 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Position {
     /// Number of files read to their ends.
     pub(super) n_file: usize,

@@ -11,7 +11,6 @@ mod trial;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use corpus::{FieldNames, Fields, Inputs, LeftOut, MadeIds, RoundIds, WHAT_TO_DO, WholeRows};
@@ -40,6 +39,7 @@ use self::alike::Alike;
 pub(crate) use self::options::{JobOptions, SourceOptions, WorkOptions};
 pub(crate) use self::places::refuse_remote;
 pub(crate) use self::survey::Survey;
+use self::survey::Surveyed;
 
 /// The consumer of the records of a command.
 pub(crate) trait Sink {
@@ -109,8 +109,8 @@ pub(crate) struct Job {
     progress: Progress,
     rejects: Rejects,
     journal: Option<Journal>,
-    /// Begin of a pass before the run; `None` without one.
-    surveyed_from: Option<Instant>,
+    /// The pass before the run, if there was one.
+    surveyed: Surveyed,
 }
 
 impl Job {
@@ -161,7 +161,7 @@ impl Job {
         });
         let n_cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let n_threads = work.threads.map_or_else(n_cores, usize::from);
-        let (shard, keeps_going, needs, surveyed_from) = (*shard, *keeps_going, None, None);
+        let (shard, keeps_going, needs, surveyed) = (*shard, *keeps_going, None, Surveyed::default());
         Ok(Self {
             inputs,
             fields,
@@ -172,7 +172,7 @@ impl Job {
             progress,
             rejects,
             journal,
-            surveyed_from,
+            surveyed,
         })
     }
 
@@ -274,14 +274,13 @@ impl Job {
             mut progress,
             mut rejects,
             mut journal,
-            surveyed_from,
+            mut surveyed,
         } = self;
         let stop = journal.as_ref().map(|_| Stop::listen()).transpose()?;
         journal.as_ref().map_or(Ok(()), Journal::begin)?;
         let (mut left_out, notes) = (inputs.left_out.clone(), inputs.notes.clone());
         let mut so_far = journal.as_ref().map(|journal| journal.checkpoint().clone()).unwrap_or_default();
-        let survey_time = surveyed_from.map_or(Duration::ZERO, |from| from.elapsed());
-        progress.start(so_far.time + survey_time);
+        progress.start(so_far.time + surveyed.elapsed());
         let mut memory = Watch::new();
         let has_read = so_far.n_rejected < so_far.n_read;
         let mut alike = if keeps_going || has_read || sink.may_be_empty() {
@@ -304,6 +303,7 @@ impl Job {
                         continue;
                     };
                     so_far.n_read += 1;
+                    let item = surveyed.refused(record.position).map_or(item, Err);
                     match item {
                         Ok(item) => {
                             alike.read();

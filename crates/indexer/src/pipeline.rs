@@ -26,6 +26,10 @@ use crate::given::Needs;
 use crate::shard::Shard;
 use crate::short_texts::SHORT;
 
+/// The end of a text whose features cannot be made, in tests.
+#[cfg(test)]
+pub(crate) const PANICKING: &str = "this text panics";
+
 /// The work on each record.
 pub(crate) struct Pipeline<'a> {
     /// `None` if the command has the features already; the documents then carry none.
@@ -71,6 +75,8 @@ pub(crate) struct Outcome {
     /// The document, or the reason for its rejection; `None` for a record that holds none, such as
     /// an answer that is no page.
     pub(crate) item: Result<Option<Item>, String>,
+    /// True if the record was read: a rejection is of its document then.
+    pub(crate) is_read: bool,
     /// The ending of a file in an archive that stands here and is not read.
     pub(crate) left_out: Option<Box<str>>,
 }
@@ -156,6 +162,7 @@ impl Pipeline<'_> {
             if self.shard.is_some_and(is_other) {
                 return None;
             }
+            let is_read = record.is_ok();
             let left_out = record.as_ref().ok().and_then(|(raw, _)| raw.left_out()).map(Box::from);
             let item = match record {
                 Err(reason) => Err(reason),
@@ -172,7 +179,7 @@ impl Pipeline<'_> {
                     })
                 }
             };
-            Some(Outcome { number, position, item, left_out })
+            Some(Outcome { number, position, item, is_read, left_out })
         });
         let records = records.collect();
         let (origin, is_at_rest) = (Arc::clone(&chunk.origin), chunk.is_at_rest());
@@ -203,7 +210,11 @@ impl Pipeline<'_> {
             (None, ..) => None,
             _ if self.wanted.terms => None,
             (_, Some(needs), Some(given)) => Some(needs.features(given)?),
-            (Some(extractor), ..) => extractor.features(buffers, &record.text),
+            (Some(extractor), ..) => {
+                #[cfg(test)]
+                assert!(!record.text.ends_with(PANICKING), "a text of a test");
+                extractor.features(buffers, &record.text)
+            }
         };
         let document = Fingerprinted {
             features,

@@ -1,6 +1,8 @@
 //! `indexer dedup`: keeps a document unless an earlier kept one is near.
 
 mod options;
+#[cfg(test)]
+mod tests;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -204,8 +206,14 @@ fn attempt(
     let waiting = (counts && rank_by.is_some() && !is_spilled).then(|| run_texts(&folder)).transpose()?;
     // A resumed job finds its own documents in the index.
     let asks_known_ids = !is_in_memory && !goes_on && options.flags.known_ids == KnownIds::Keep;
+    let excerpt_columns = match (with_findings, for_people) {
+        (true, _) => report_file::EXCERPT_COLUMNS,
+        (false, true) => dedup::EXCERPT_COLUMNS,
+        (false, false) => 0,
+    };
+    let wanted = Wanted { excerpt_columns, lines, is_short, ..Wanted::default() };
     if let Some(run) = &mut spilled {
-        job.survey(engine.extractor(), run)?;
+        job.survey(engine.extractor(), wanted, run)?;
         kept = kept.of_spilled(run.spilled());
     }
     let engine = Arc::new(engine);
@@ -224,12 +232,6 @@ fn attempt(
         doubts: Doubts::default(),
         counts: Deduplicated { n_unchanged: n_unchanged(options, &saved), ..saved.counts },
     };
-    let excerpt_columns = match (with_findings, for_people) {
-        (true, _) => report_file::EXCERPT_COLUMNS,
-        (false, true) => dedup::EXCERPT_COLUMNS,
-        (false, false) => 0,
-    };
-    let wanted = Wanted { excerpt_columns, lines, is_short, ..Wanted::default() };
     let (report, results) = match rank_by {
         Some(by) => {
             drop(engine);

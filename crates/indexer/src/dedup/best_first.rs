@@ -66,7 +66,7 @@ pub(crate) fn run(
             None => {
                 let mut survey =
                     Ranking { documents: Vec::new(), memory: Watch::new(), texts: rule.waiting.as_mut() };
-                job.survey(engine.extractor(), &mut survey)?;
+                job.survey(engine.extractor(), wanted, &mut survey)?;
                 let mut documents = survey.documents;
                 let n_unranked = documents.iter().filter(|document| document.rank == Rank::NONE).count();
                 unranked(n_unranked as u64, documents.len(), &job)?;

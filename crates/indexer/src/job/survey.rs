@@ -1,6 +1,7 @@
 //! A pass over the input before the run itself, for a command that decides only once it has seen
 //! all documents.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -34,6 +35,27 @@ pub(crate) trait Survey {
     }
 }
 
+/// The pass before the run, as far as the run needs it.
+#[derive(Default)]
+pub(super) struct Surveyed {
+    from: Option<Instant>,
+    /// Documents whose features could not be made, with the reasons.
+    refused: BTreeMap<Position, String>,
+}
+
+impl Surveyed {
+    /// The time since its begin.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.from.map_or(Duration::ZERO, |from| from.elapsed())
+    }
+
+    /// Takes the reason for which the pass has rejected the document of a record. The run makes no
+    /// features then, and would take it.
+    pub(super) fn refused(&mut self, after: Position) -> Option<String> {
+        self.refused.remove(&after)
+    }
+}
+
 /// The reason why an input cannot be read again, and what to do.
 fn only_once(path: &Path) -> String {
     let shown = if is_stdout(path) { "standard input (-)".into() } else { path.display().to_string() };
@@ -62,23 +84,30 @@ impl Job {
     }
 
     /// Reads and fingerprints all documents, in the order of the input, and hands them to `survey`.
-    /// Skips rejected records, because the run itself rejects them.
-    pub(crate) fn survey(&mut self, extractor: &Extractor, survey: &mut impl Survey) -> anyhow::Result<()> {
+    /// Skips rejected records, because the run itself rejects them, even where it makes no features.
+    /// Does what the run has `wanted`, to find those that fail there.
+    pub(crate) fn survey(
+        &mut self,
+        extractor: &Extractor,
+        wanted: Wanted,
+        survey: &mut impl Survey,
+    ) -> anyhow::Result<()> {
         // Decisions that follow from the survey may be logged before the run.
         self.journal.as_ref().map_or(Ok(()), Journal::begin)?;
         let inputs = self.inputs.again().map_err(|path| anyhow!("{}", only_once(path)))?;
-        self.surveyed_from = Some(Instant::now());
+        self.surveyed.from = Some(Instant::now());
         self.progress.start(Duration::ZERO);
         self.progress.begin_pass("pass 1 of 2: ");
         let pipeline = Pipeline {
             extractor: Some(extractor),
             fields: &self.fields,
             n_threads: self.n_threads,
-            wanted: Wanted::default(),
+            wanted,
             needs: None,
             shard: self.shard,
         };
         let (mut n_documents, memory, mut alike) = (0, Watch::new(), self.alike());
+        let refused = &mut self.surveyed.refused;
         pipeline.run(inputs, Position::default(), |batch| {
             for record in batch.records {
                 let item = match record.item {
@@ -86,11 +115,18 @@ impl Job {
                     Ok(None) => continue,
                     Err(reason) => {
                         alike.rejected(&reason, &self.fields)?;
+                        if record.is_read {
+                            refused.insert(record.position, reason);
+                        }
                         continue;
                     }
                 };
                 alike.read();
-                survey.take(item.document)?;
+                survey.take(Fingerprinted {
+                    excerpt: Box::default(),
+                    text: Box::default(),
+                    ..item.document
+                })?;
                 n_documents += 1;
             }
             self.progress.show(n_documents);

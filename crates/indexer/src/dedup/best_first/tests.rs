@@ -136,7 +136,7 @@ fn run_over(first: &str, second: &str) -> Result<String, String> {
     let opened = StoreOptions::default().open_or_make("memory:", index::Mode::CreateIfMissing, true);
     let engine = opened.unwrap();
     let mut survey = Ranking { documents: Vec::new(), memory: Watch::new(), texts: None };
-    job.survey(engine.extractor(), &mut survey).unwrap();
+    job.survey(engine.extractor(), Wanted::default(), &mut survey).unwrap();
     let mut documents = survey.documents;
     fs::write(&input, second).unwrap();
     let by = engine.index().insertion_rule();
