@@ -14,7 +14,6 @@ mod tests;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroU64;
-use std::sync::Arc;
 
 use features::shingles::{Grams, TextSketcher};
 use features::{NormalForm, Recipe};
@@ -64,6 +63,17 @@ impl Verdict {
         let Match { id, fingerprint, nearness, .. } = found;
         let of = Original { id, fingerprint, nearness, in_this_run };
         Self::Duplicate { fingerprint: features.fingerprint(), of }
+    }
+
+    /// The decision on a document that this run has kept before.
+    fn repeated(id: DocumentId, features: &Features) -> Self {
+        let fingerprint = features.fingerprint();
+        let numbers = features.signature.as_ref().and_then(Signature::numbers);
+        let nearness = Nearness {
+            numbers_differ: numbers.map(|_| false),
+            ..Nearness::same(features.signature.is_some())
+        };
+        Self::Duplicate { fingerprint, of: Original { id, fingerprint, nearness, in_this_run: true } }
     }
 }
 
@@ -119,9 +129,6 @@ enum Held {
     All,
     /// Those without features: the index has the others, and no documents of other runs.
     WithoutFeatures,
-    /// Those whose ids come again in this run, by the hashes of the ids. The index has no documents
-    /// of other runs.
-    Again(Arc<HashSet<u64>>),
 }
 
 /// A kept document, as far as it takes to recognize another arrival of the same document.
@@ -155,13 +162,6 @@ impl Kept {
         Self { form: Recipe::from_fields(recipe).map_or(self.form, |recipe| recipe.normal_form()), ..self }
     }
 
-    /// The same set, for a run whose documents are all in `spilled`. It holds the ids that come
-    /// again there, and no others.
-    #[must_use]
-    pub fn of_spilled(self, spilled: &Spilled) -> Self {
-        Self { held: Held::Again(spilled.ids_again()), ..self }
-    }
-
     /// The same set, for a run that alone writes to `index`, which was empty and from which nothing
     /// expires. Where texts are kept, the index says what was kept under an id.
     #[must_use]
@@ -189,7 +189,6 @@ impl Kept {
         let is_noted = match &self.held {
             Held::All => true,
             Held::WithoutFeatures => features.is_none(),
-            Held::Again(ids) => ids.contains(&hash(&id).get()),
         };
         if is_noted {
             let text = features.and_then(|features| features.text.as_ref());
@@ -263,14 +262,7 @@ impl Kept {
                 (Some(earlier), Some(features))
                     if earlier.features == Some(hash(features)) && !others.contains(id) =>
                 {
-                    let fingerprint = features.fingerprint();
-                    let numbers = features.signature.as_ref().and_then(Signature::numbers);
-                    let nearness = Nearness {
-                        numbers_differ: numbers.map(|_| false),
-                        ..Nearness::same(features.signature.is_some())
-                    };
-                    let of = Original { id: id.clone(), fingerprint, nearness, in_this_run: true };
-                    Some(Verdict::Duplicate { fingerprint, of })
+                    Some(Verdict::repeated(id.clone(), features))
                 }
                 (Some(_), _) => None,
                 // A document without features cannot be compared, so it stays.
@@ -351,8 +343,7 @@ impl Kept {
                 EarlierText::Hashed(of_earlier) => hash(&*stored) == of_earlier,
                 EarlierText::None | EarlierText::InIndex => true,
             };
-            let [kept, again] = [&stored, text].map(|text| grams(&mut sketcher, text));
-            !is_earlier || !Grams::are_copies(&kept, &again)
+            !is_earlier || !are_copies(&mut sketcher, &stored, text)
         };
         let stored = texts(&ids)?;
         let others = again.into_iter().zip(stored).filter_map(|((id, text, of_earlier), stored)| {
@@ -360,6 +351,24 @@ impl Kept {
         });
         Ok(others.collect())
     }
+}
+
+/// Returns true if two texts differ in no more than the normal form levels.
+fn are_copies(sketcher: &mut TextSketcher, one: &Text, other: &Text) -> bool {
+    let [one, other] = [one, other].map(|text| grams(sketcher, text));
+    Grams::are_copies(&one, &other)
+}
+
+/// Returns true if a document under the id of an earlier one is this again: it has the same
+/// features, and where both have their texts, the same text in this normal form.
+fn is_repeated(features: &Features, earlier: &Features, form: NormalForm) -> bool {
+    let is_other = || match (&features.text, &earlier.text) {
+        (Some(text), Some(of_earlier)) => {
+            **text != **of_earlier && !are_copies(&mut TextSketcher::new(form), of_earlier, text)
+        }
+        _ => false,
+    };
+    hash(features) == hash(earlier) && !is_other()
 }
 
 /// A hash that is equal for equal values, in every process.

@@ -80,7 +80,7 @@ impl Sink for Deduplication {
     fn take(&mut self, mut item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
         self.n_taken += 1;
         if let Some(spilled) = &mut self.spilled {
-            let (verdict, joins) = spilled.decide_next(&mut item, &mut self.rule, &self.results)?;
+            let (verdict, joins) = spilled.decide_next(&mut item, &self.rule, &self.results)?;
             return self.write(&item, verdict, joins, rejects);
         }
         if self.pending.holds(&item.document.id) {
@@ -154,9 +154,8 @@ impl Deduplication {
 
     /// The same of documents in files. Those that were taken by an earlier run are decided again.
     pub(crate) fn of_spilled(self, mut spilled: SpilledRun) -> anyhow::Result<Self> {
-        let Self { mut rule, .. } = self;
-        spilled.decide_again(self.n_taken, &mut rule)?;
-        Ok(Self { rule, spilled: Some(spilled), can_spill: false, ..self })
+        spilled.decide_again(self.n_taken, &self.rule)?;
+        Ok(Self { spilled: Some(spilled), can_spill: false, ..self })
     }
 
     /// Returns true if the memory of the run does not depend on the size of the input.

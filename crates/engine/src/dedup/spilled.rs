@@ -2,42 +2,40 @@
 //!
 //! First all documents are taken: their features and texts go to records in files, and each bucket
 //! of a document becomes a word of its key and the document's number. The words are sorted, and the
-//! documents of one bucket stand side by side ([`proposals`]). Then the documents are decided in
+//! documents of one bucket stand side by side ([`proposals`]); so do those of one id ([`ids`]). Then the documents are decided in
 //! their turns, each against the kept ones among those that its buckets propose, by the same rule
 //! as in memory. A thread reads these ahead ([`scout`]). Turns are the order in which documents
 //! were taken, unless they have ranks.
 //!
 //! Memory: two bits for each document, 8 bytes if they have ranks, some bytes for each block of
-//! records, hashes of the ids that come again, the shares of the sorters and of what was read
-//! recently, and what [`proposals`] says of crowds.
+//! records, the shares of the sorters and of what was read recently, and what [`proposals`] and
+//! [`ids`] say of crowds.
 
 mod deciding;
 mod documents;
+mod ids;
 mod proposals;
 mod scout;
 mod store;
 mod turns;
 
-use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use features::Recipe;
 use index::backend::search::Bounded;
 use index::{DocumentId, Error, ErrorKind, Features, Metadata, Result};
-use runs::{StringSorter, WordSorter};
+use runs::StringSorter;
 
 pub use self::deciding::Decided;
 use self::deciding::Deciding;
 use self::documents::Documents;
+use self::ids::Ids;
 use self::proposals::Keys;
 pub(crate) use self::store::SpilledStore;
 use self::turns::Order;
-use super::hash;
-
-/// The parts by which hashes of ids are sorted.
-const ID_PARTS: usize = 16;
 
 /// A document that was taken.
 struct Taken {
@@ -70,8 +68,7 @@ enum Phase {
 
 struct Taking {
     keys: Keys,
-    /// Hashes of the ids.
-    ids: WordSorter,
+    ids: Ids,
     ranks: Option<StringSorter>,
 }
 
@@ -89,7 +86,7 @@ impl Spilled {
     /// Where no file can be made there.
     pub fn create(folder: &Path, n_bytes_max: usize, has_ranks: bool) -> io::Result<Arc<Self>> {
         let ranks = has_ranks.then(|| StringSorter::new(folder, n_bytes_max / 4));
-        let taking = Taking { keys: Keys::new(folder), ids: WordSorter::new(folder, ID_PARTS), ranks };
+        let taking = Taking { keys: Keys::new(folder), ids: Ids::new(folder), ranks };
         let state = State {
             metadata: None,
             documents: Arc::new(Documents::create(folder, n_bytes_max / 4)?),
@@ -142,8 +139,7 @@ impl Spilled {
                 let [rank, number] = [&rank.to_be_bytes()[..], &number.to_be_bytes()];
                 ranks.push(&[rank, number].concat())?;
             }
-            let id = hash(id).get();
-            ids.push((id >> (u64::BITS - ID_PARTS.ilog2())) as usize, id)?;
+            ids.push(number, id.as_str())?;
             features.map_or(Ok(()), |features| {
                 let (simhash, signature) = (features.simhash, features.signature.clone());
                 keys.push(number, &metadata.kind.sketch(Features { simhash, signature, text: None }))
@@ -157,7 +153,7 @@ impl Spilled {
     pub fn n_bytes(&self) -> u64 {
         let state = self.state();
         let words = match &state.phase {
-            Phase::Taking(taking) => taking.keys.n_bytes() + taking.ids.len() * size_of::<u64>() as u64,
+            Phase::Taking(taking) => taking.keys.n_bytes() + taking.ids.n_bytes(),
             Phase::Deciding(_) | Phase::Failed => 0,
         };
         state.documents.n_bytes() + words
@@ -176,31 +172,24 @@ impl Spilled {
         };
         let Taking { keys, ids, ranks } = *taking;
         let n_documents = state.documents.len();
+        let form = state.metadata.as_ref().and_then(|metadata| Recipe::from_fields(&metadata.recipe).ok());
+        let form = form.map(|recipe| recipe.normal_form()).unwrap_or_default();
         let propose = || {
-            let ids_again = Arc::new(repeated(ids, self.n_bytes_max / 2)?);
             let share = self.n_bytes_max / 2;
             let order = ranks.map(|ranks| Order::of(ranks, n_documents)).transpose()?.map(Arc::new);
-            let turns = order.as_ref().map(|order| &*order.turns);
-            let proposals = keys.propose(&self.folder, n_documents, turns, share, progress)?;
-            io::Result::Ok((ids_again, order, proposals))
+            let ids = ids.of_turns(&self.folder, n_documents, order.as_deref(), share)?;
+            let n_bytes_max = share - share / 4;
+            let proposals =
+                keys.propose(&self.folder, n_documents, order.as_deref(), n_bytes_max, progress)?;
+            io::Result::Ok((ids, order, proposals))
         };
-        let (ids_again, order, proposals) = propose().map_err(|error| self.failed(error))?;
+        let (ids, order, proposals) = propose().map_err(|error| self.failed(error))?;
         if let Some(documents) = Arc::get_mut(&mut state.documents) {
             documents.set_cache(n_cached_bytes);
         }
-        let (readings, again) = (Default::default(), HashMap::new());
-        let deciding = Deciding { proposals, order, readings, open: None, again, ids_again, n_kept: 0 };
+        let deciding = Deciding { proposals, ids, order, readings: Default::default(), form, n_kept: 0 };
         state.phase = Phase::Deciding(Box::new(deciding));
         Ok(())
-    }
-
-    /// Hashes of the ids that come more than once. Only documents of these can meet their own ids.
-    #[must_use]
-    pub fn ids_again(&self) -> Arc<HashSet<u64>> {
-        match &self.state().phase {
-            Phase::Deciding(deciding) => Arc::clone(&deciding.ids_again),
-            Phase::Taking(_) | Phase::Failed => Arc::default(),
-        }
     }
 
     /// The number of documents.
@@ -229,17 +218,6 @@ impl Spilled {
 
 fn out_of_order() -> Error {
     Error::new(ErrorKind::Internal, "the documents of a spilled run are taken first, and decided then")
-}
-
-/// The values that come more than once.
-fn repeated(words: WordSorter, n_bytes_max: usize) -> io::Result<HashSet<u64>> {
-    let (mut sorted, mut again, mut last) = (words.finish(n_bytes_max), HashSet::new(), None);
-    while let Some(word) = sorted.next_word()? {
-        if last.replace(word) == Some(word) {
-            again.insert(word);
-        }
-    }
-    Ok(again)
 }
 
 #[cfg(test)]

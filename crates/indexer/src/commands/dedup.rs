@@ -214,7 +214,6 @@ fn attempt(
     let wanted = Wanted { excerpt_columns, lines, is_short, ..Wanted::default() };
     if let Some(run) = &mut spilled {
         job.survey(engine.extractor(), wanted, run)?;
-        kept = kept.of_spilled(run.spilled());
     }
     let engine = Arc::new(engine);
     let grown = (!is_in_memory && !spares_index).then(|| Arc::clone(&engine));

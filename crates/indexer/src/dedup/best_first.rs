@@ -60,7 +60,7 @@ pub(crate) fn run(
                 // The first pass is done: the ids that come again are known from it.
                 unranked(run.n_unranked, run.len(), &job)?;
                 let mut verdicts = run.verdicts()?;
-                run.decide(run.len(), has_journal, &mut rule, |verdict| verdicts.push(verdict))?;
+                run.decide(run.len(), has_journal, &rule, |verdict| verdicts.push(verdict))?;
                 Documents::Spilled(Box::new((run, verdicts)))
             }
             None => {

@@ -70,24 +70,23 @@ impl SpilledRun {
         &mut self,
         n: usize,
         has_journal: bool,
-        rule: &mut Rule,
+        rule: &Rule,
         mut take: impl FnMut(Option<Verdict>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let Rule { engine, kept, .. } = rule;
         let memory = Watch::new();
         for turn in 0..n {
             if turn.is_multiple_of(LOOK_EVERY) {
                 memory.check(has_journal)?;
                 Stop::check_heard()?;
             }
-            let decided = self.spilled.decide(turn as u32, |_, _| true, kept, engine.index());
+            let decided = self.spilled.decide(turn as u32, |_, _| true, rule.engine.index());
             take(decided.context(FAILED)?.context(CHANGED)?.verdict)?;
         }
         Ok(())
     }
 
     /// Decides the first `n` documents again, whose results an earlier run has written.
-    pub(super) fn decide_again(&mut self, n: usize, rule: &mut Rule) -> anyhow::Result<()> {
+    pub(super) fn decide_again(&mut self, n: usize, rule: &Rule) -> anyhow::Result<()> {
         // Only a journal knows of an earlier run.
         self.decide(n, true, rule, |_| Ok(()))?;
         self.n_taken = n;
@@ -99,11 +98,10 @@ impl SpilledRun {
     pub(super) fn decide_next(
         &mut self,
         item: &mut Item,
-        rule: &mut Rule,
+        rule: &Rule,
         results: &Results,
     ) -> anyhow::Result<(Option<Verdict>, Joins)> {
-        let Rule { engine, kept, .. } = rule;
-        let decided = self.spilled.decide(self.n_taken as u32, is_same(item), kept, engine.index());
+        let decided = self.spilled.decide(self.n_taken as u32, is_same(item), rule.engine.index());
         let Decided { has_features, verdict } = decided.context(FAILED)?.with_context(|| changed(item))?;
         Ok((verdict, self.take(item, has_features, results)?))
     }

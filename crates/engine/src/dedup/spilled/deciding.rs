@@ -1,31 +1,31 @@
 //! The decisions of a spilled run, one document after another.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
+use features::NormalForm;
 use index::backend::search::{self, Bounded};
 use index::{DocumentId, Features, Index, Match, Result, Rule, Sketch, Text};
 
 use super::documents::{Documents, Reading, Record};
+use super::ids::KeptIds;
 use super::proposals::Proposals;
 use super::scout::Ground;
 use super::turns::Order;
 use super::{Phase, Spilled, State, Taken, out_of_order};
-use crate::dedup::{Candidate, Kept, Verdict, hash};
+use crate::dedup::{Verdict, is_repeated};
 
 /// The state of the decisions.
 pub(super) struct Deciding {
     pub(super) proposals: Proposals,
+    pub(super) ids: KeptIds,
     pub(super) order: Option<Arc<Order>>,
     /// The place of the decisions, and that of the calls by number.
     pub(super) readings: [Reading; 2],
-    /// The document that goes to the index, since its id comes again.
-    pub(super) open: Option<u32>,
-    /// The number of the kept document of each id that comes again.
-    pub(super) again: HashMap<DocumentId, u32>,
-    pub(super) ids_again: Arc<HashSet<u64>>,
+    /// The form in which texts under one id are compared.
+    pub(super) form: NormalForm,
     pub(super) n_kept: u64,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Inserting<'a> {
 pub struct Decided {
     /// True if the text of the document has features.
     pub has_features: bool,
-    /// `None` for a document that is rejected, as [`Kept::decide`] says.
+    /// `None` for a document that is rejected, as [`Kept::decide`](crate::dedup::Kept::decide) says.
     pub verdict: Option<Verdict>,
 }
 
@@ -50,20 +50,17 @@ pub struct Decided {
 enum Looked {
     /// Another document than expected.
     Other,
-    /// No kept document promises to be near it, and its id comes once. It stays.
+    /// No kept document promises to be near it, and none may have its id. It stays.
     Alone {
         has_features: bool,
     },
-    Open {
-        taken: Taken,
-        comes_again: bool,
-    },
+    Open(Taken),
 }
 
 impl Spilled {
-    /// Decides the document of a turn as [`Kept::decide`] does, with `kept` [of this
-    /// run](Kept::of_spilled) and the index over it. Turns ascend from call to call. `None` beyond
-    /// the last document, and where `is_same` denies its id and the bytes of its text.
+    /// Decides the document of a turn as [`Kept::decide`](crate::dedup::Kept::decide) does with an
+    /// empty index. Turns ascend from call to call. `None` beyond the last document, and where
+    /// `is_same` denies its id and the bytes of its text.
     ///
     /// Most documents share no bucket with a kept one. Of these nothing more is read than the id.
     ///
@@ -73,28 +70,24 @@ impl Spilled {
         &self,
         turn: u32,
         is_same: impl FnOnce(&str, u64) -> bool,
-        kept: &mut Kept,
         index: &Index,
     ) -> Result<Option<Decided>> {
-        self.decide_by(&index.insertion_rule(), turn, is_same, |candidate| {
-            Ok(kept.decide(index, &[candidate])?.pop().flatten())
-        })
+        self.decide_by(&index.insertion_rule(), turn, is_same)
     }
 
-    /// The same by any rule. Documents whose ids come again are decided by `decide_again`.
+    /// The same by any rule.
     pub(super) fn decide_by(
         &self,
         rule: &Rule,
         turn: u32,
         is_same: impl FnOnce(&str, u64) -> bool,
-        decide_again: impl FnOnce(Candidate<'_>) -> Result<Option<Verdict>>,
     ) -> Result<Option<Decided>> {
         let mut state = self.state();
         let State { metadata, documents, phase, bounded } = &mut *state;
         let (Some(metadata), Phase::Deciding(deciding)) = (metadata, phase) else {
             return Err(out_of_order());
         };
-        let Deciding { proposals, order, readings: [reading, _], ids_again, .. } = &mut **deciding;
+        let Deciding { proposals, ids, order, readings: [reading, _], .. } = &mut **deciding;
         let number = order.as_ref().map_or(Some(turn), |order| order.numbers.get(turn as usize).copied());
         let Some(number) = number.filter(|&number| number < documents.len()) else { return Ok(None) };
         let opened = proposals.open(turn, |kept| Ground {
@@ -104,48 +97,47 @@ impl Spilled {
             rule: *rule,
             kind: metadata.kind.clone(),
         });
+        let opened = opened.and_then(|()| ids.open(turn, |number| proposals.is_kept(number)));
         opened.map_err(|error| self.failed(error))?;
-        let is_alone = proposals.has_none();
+        let is_alone = proposals.has_none() && ids.of_open().is_empty();
         let mut reading = order.is_none().then_some(reading);
         let looked = documents.record(reading.as_deref_mut(), number, |record| {
             if !is_same(record.id, record.n_text_bytes) {
                 return Some(Looked::Other);
             }
-            // The hash of an id is that of its text.
-            let comes_again = !ids_again.is_empty() && ids_again.contains(&hash(record.id).get());
-            if comes_again || !is_alone {
-                return Some(Looked::Open { taken: record.taken()?, comes_again });
+            if is_alone {
+                return Some(Looked::Alone { has_features: record.has_features });
             }
-            Some(Looked::Alone { has_features: record.has_features })
+            record.taken().map(Looked::Open)
         });
-        let (mut taken, comes_again) = match looked.map_err(|error| self.failed(error))? {
+        let mut taken = match looked.map_err(|error| self.failed(error))? {
             Looked::Other => return Ok(None),
             Looked::Alone { has_features } => {
-                if has_features {
-                    deciding.keep(number);
-                }
+                deciding.keep(number, has_features);
                 return Ok(Some(Decided { has_features, verdict: Some(Verdict::Kept) }));
             }
-            Looked::Open { taken, comes_again } => (taken, comes_again),
+            Looked::Open(taken) => taken,
         };
         if let Some(features) = &mut taken.features {
             features.text = documents.text_of(reading, number).map_err(|error| self.failed(error))?;
         }
         let has_features = taken.features.is_some();
-        let verdict = match taken {
-            Taken { features: Some(features), .. } if !comes_again => {
-                let sketch = metadata.kind.sketch(features);
-                let inserting = Inserting { rule, documents, bounded };
-                let nearest = deciding.insert_if_new(number, &sketch, inserting)?;
-                let duplicate = |found| Verdict::duplicate(sketch.features(), found, true);
-                Some(nearest.map_or(Verdict::Kept, duplicate))
-            }
-            Taken { id, features, .. } => {
-                deciding.open = Some(number);
-                drop(state);
-                decide_again(Candidate { id: &id, features: features.as_ref(), source: None })?
-            }
+        if let Some(earlier) = deciding.earlier(&taken.id, documents).map_err(|error| self.failed(error))? {
+            let repeated = taken.features.filter(|features| {
+                earlier.features.is_some_and(|earlier| is_repeated(features, &earlier, deciding.form))
+            });
+            let verdict = repeated.map(|features| Verdict::repeated(taken.id, &features));
+            return Ok(Some(Decided { has_features, verdict }));
+        }
+        let Some(features) = taken.features else {
+            deciding.keep(number, false);
+            return Ok(Some(Decided { has_features, verdict: Some(Verdict::Kept) }));
         };
+        let sketch = metadata.kind.sketch(features);
+        let inserting = Inserting { rule, documents, bounded };
+        let nearest = deciding.insert_if_new(number, &sketch, inserting)?;
+        let duplicate = |found| Verdict::duplicate(sketch.features(), found, true);
+        let verdict = Some(nearest.map_or(Verdict::Kept, duplicate));
         Ok(Some(Decided { has_features, verdict }))
     }
 
@@ -197,7 +189,7 @@ impl Spilled {
 }
 
 impl Deciding {
-    /// Keeps the open document unless a kept one is near, which is returned then.
+    /// Keeps the open document, which has features, unless a kept one is near, which is returned then.
     pub(super) fn insert_if_new(
         &mut self,
         number: u32,
@@ -212,9 +204,22 @@ impl Deciding {
         let in_turns = InTurns { documents, order, read: &read };
         let nearest = search::nearest_among(proposed, sketch, rule, &in_turns, bounded)?;
         if nearest.is_none() {
-            self.keep(number);
+            self.keep(number, true);
         }
         Ok(nearest)
+    }
+
+    /// The kept document under the id of the open one.
+    fn earlier(&self, id: &DocumentId, documents: &Documents) -> io::Result<Option<Taken>> {
+        for &number in self.ids.of_open() {
+            let taken = documents.record(None, number, |record| record.taken())?;
+            if taken.id == *id {
+                let text = documents.text_of(None, number)?;
+                let features = taken.features.map(|features| Features { text, ..features });
+                return Ok(Some(Taken { features, ..taken }));
+            }
+        }
+        Ok(None)
     }
 
     /// The numbers of the kept documents of some ids, in their order; `None` where none is kept.
@@ -223,27 +228,26 @@ impl Deciding {
         ids: &[DocumentId],
         documents: &Documents,
     ) -> io::Result<Vec<Option<u32>>> {
-        let mut numbers: Vec<Option<u32>> = ids.iter().map(|id| self.again.get(id).copied()).collect();
-        let comes_once = |id: &DocumentId| !self.ids_again.contains(&hash(id).get());
-        let mut wanted: HashMap<&str, usize> =
-            (0..).zip(ids).filter(|(_, id)| comes_once(id)).map(|(at, id)| (id.as_str(), at)).collect();
+        let mut numbers = vec![None; ids.len()];
+        let mut wanted: HashMap<&str, usize> = ids.iter().map(DocumentId::as_str).zip(0..).collect();
         let mut reading = Reading::default();
-        for number in 0..documents.len() {
+        let kept = (0..documents.len()).filter(|&number| self.proposals.is_kept(number));
+        for number in kept {
             if wanted.is_empty() {
                 break;
             }
-            let at = |record: &Record<'_>| Some(wanted.get(record.id).copied());
+            let at = |record: &Record<'_>| Some(wanted.remove(record.id));
             if let Some(at) = documents.record(Some(&mut reading), number, at)? {
-                numbers[at] = self.proposals.is_kept(number).then_some(number);
-                wanted.remove(ids[at].as_str());
+                numbers[at] = Some(number);
             }
         }
         Ok(numbers)
     }
 
-    fn keep(&mut self, number: u32) {
+    fn keep(&mut self, number: u32, has_features: bool) {
         self.proposals.keep(number);
-        self.n_kept += 1;
+        self.ids.keep(number);
+        self.n_kept += u64::from(has_features);
     }
 }
 

@@ -16,6 +16,7 @@ use runs::{SortedWords, WordSorter};
 use simhash::{BucketKey, Facet, Fingerprint};
 
 use super::scout::{Ground, KeptSoFar, Met, Scout};
+use super::turns::{Order, TurnSorter, halves, word};
 
 /// The largest bucket that becomes pairs.
 const PAIRED_MAX: usize = 32;
@@ -24,7 +25,7 @@ const PAIRED_MAX: usize = 32;
 const PARTS_A_FLAG: usize = 4;
 
 /// The parts of the pairs.
-const PAIR_PARTS: u64 = 64;
+const PAIR_PARTS: usize = 64;
 
 /// An odd number: the product with it is another order of all segments, in which each part gets
 /// its share although some segments are more frequent.
@@ -89,14 +90,6 @@ impl Bits {
     }
 }
 
-pub(super) fn halves(word: u64) -> (u32, u32) {
-    ((word >> 32) as u32, word as u32)
-}
-
-fn word(upper: u32, lower: u32) -> u64 {
-    u64::from(upper) << 32 | u64::from(lower)
-}
-
 impl Keys {
     pub(super) fn new(folder: &Path) -> Self {
         let n_flags = usize::from(u8::MAX) + 1;
@@ -127,30 +120,26 @@ impl Keys {
         Ok(())
     }
 
-    /// Sorts the keys, and pairs the documents of each bucket. `turns` has the turn of each
-    /// document where that is not its number. Memory is at most `n_bytes_max` here, and so are the
-    /// parts of the proposals together.
+    /// Sorts the keys, and pairs the documents of each bucket. Memory is at most `n_bytes_max` here,
+    /// and so are the parts of the proposals together.
     pub(super) fn propose(
         self,
         folder: &Path,
         n_documents: u32,
-        turns: Option<&[u32]>,
+        order: Option<&Order>,
         n_bytes_max: usize,
         progress: &mut dyn FnMut(f64),
     ) -> io::Result<Proposals> {
         let Self { words, flags, without } = self;
         let mut met = Bits::new(n_documents);
         without.into_iter().for_each(|number| met.set(number));
-        let part_of = |turn: u32| (u64::from(turn) * PAIR_PARTS / u64::from(n_documents)) as usize;
-        let turn_of = |number: u32| turns.map_or(number, |turns| turns[number as usize]);
-        let mut pairs = WordSorter::new(folder, PAIR_PARTS as usize);
-        let mut members = WordSorter::new(folder, PAIR_PARTS as usize);
+        let by_turns = || TurnSorter::new(folder, n_documents, order, PAIR_PARTS);
+        let (mut pairs, mut members) = (by_turns(), by_turns());
         let mut crowd_flags = Vec::new();
         let (n_words, mut n_done) = (words.len(), 0_u64);
         let mut words = words.finish(n_bytes_max);
         let mut join = |crowd: u32, bucket: &mut Vec<u32>| {
-            let mut turns = bucket.drain(..).map(turn_of);
-            turns.try_for_each(|turn| members.push(part_of(turn), word(turn, crowd)))
+            bucket.drain(..).try_for_each(|number| members.push(number, crowd))
         };
         // Those of a bucket that are in no crowd yet.
         let mut bucket: Vec<u32> = Vec::new();
@@ -191,13 +180,7 @@ impl Keys {
                 join(crowd, &mut bucket)?;
                 continue;
             }
-            if turns.is_some() {
-                bucket.sort_unstable_by_key(|&number| turn_of(number));
-            }
-            for (n, &later) in bucket.iter().enumerate() {
-                let turn = turn_of(later);
-                bucket[..n].iter().try_for_each(|&earlier| pairs.push(part_of(turn), word(turn, earlier)))?;
-            }
+            pairs.push_pairs(&mut bucket)?;
         }
         let (pairs, members) = (pairs.finish(n_bytes_max / 2), members.finish(n_bytes_max / 2));
         let pairs = Pairs::Sorted(Box::new(pairs));

@@ -16,8 +16,8 @@ use index::{Features, Promise, Rule, Sketch, SketchKind};
 use runs::SortedWords;
 
 use super::documents::{Documents, Reading};
-use super::proposals::{halves, promise};
-use super::turns::Order;
+use super::proposals::promise;
+use super::turns::{Order, halves};
 
 /// The pairs whose earlier documents are read side by side.
 const AHEAD: usize = 4 << 10;

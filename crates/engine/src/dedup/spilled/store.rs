@@ -7,11 +7,10 @@ use index::{
     Selection, Sketch, Status, Store, StoredDocument, Text,
 };
 
-use super::deciding::Inserting;
-use super::{Phase, Spilled, State, out_of_order};
+use super::{Phase, Spilled, out_of_order};
 
 /// The index over the documents of a spilled run: of the calls of [`Store`] those that a
-/// deduplication makes. It takes the document that [`Spilled::decide`] has opened.
+/// deduplication makes. [`Spilled::decide`] keeps documents.
 pub(crate) struct SpilledStore(Arc<Spilled>);
 
 impl SpilledStore {
@@ -41,33 +40,19 @@ impl Store for SpilledStore {
         Err(unsupported())
     }
 
-    fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
-        let mut state = self.0.state();
-        let State { documents: taken, phase, bounded, .. } = &mut *state;
-        let Phase::Deciding(deciding) = phase else { return Err(out_of_order()) };
-        let Some(Document { id, sketch, .. }) = documents.first() else { return Ok(Vec::new()) };
-        let Some(number) = deciding.open.take().filter(|_| documents.len() == 1) else {
-            return Err(out_of_order());
-        };
-        let inserting = Inserting { rule, documents: taken, bounded };
-        let nearest = deciding.insert_if_new(number, sketch, inserting)?;
-        if nearest.is_none() {
-            deciding.again.insert(id.clone(), number);
-        }
-        Ok(vec![nearest.map_or(Insertion::Inserted, Insertion::Duplicate)])
+    fn insert_if_new(&self, _: &[Document], _: &Rule) -> Result<Vec<Insertion>> {
+        Err(unsupported())
     }
 
     fn remove_if(&self, _: &[DocumentId], _: &Selection) -> Result<Vec<bool>> {
         Err(unsupported())
     }
 
-    /// Nothing asks for the kept documents of ids that come again.
     fn get(&self, _: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
         Err(unsupported())
     }
 
-    /// Kept documents have their ids in records alone. Unless all of `ids` come again, this reads
-    /// all records.
+    /// Reads all records: kept documents have their ids there alone.
     fn texts(&self, ids: &[DocumentId]) -> Result<Vec<Option<Text>>> {
         let state = self.0.state();
         let Phase::Deciding(deciding) = &state.phase else { return Err(out_of_order()) };
