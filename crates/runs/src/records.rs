@@ -218,8 +218,8 @@ impl Records {
         Ok(number)
     }
 
-    /// The bytes between the end of the open block, as it is, with its checksum, and that of its last
-    /// page.
+    /// The bytes between the end of the open block, as it is, with its checksum, and that of its
+    /// last page.
     fn n_free(&self) -> usize {
         let end = self.n_stored as usize + self.open.len() + SEAL_BYTES;
         end.next_multiple_of(BLOCK_BYTES) - end

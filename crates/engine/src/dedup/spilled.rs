@@ -2,10 +2,10 @@
 //!
 //! First all documents are taken: their features and texts go to records in files, and each bucket
 //! of a document becomes a word of its key and the document's number. The words are sorted, and the
-//! documents of one bucket stand side by side ([`proposals`]); so do those of one id ([`ids`]). Then the documents are decided in
-//! their turns, each against the kept ones among those that its buckets propose, by the same rule
-//! as in memory. A thread reads these ahead ([`scout`]). Turns are the order in which documents
-//! were taken, unless they have ranks.
+//! documents of one bucket stand side by side ([`proposals`]); so do those of one id ([`ids`]).
+//! Then the documents are decided in their turns, each against the kept ones among those that its
+//! buckets propose, by the same rule as in memory. A thread reads these ahead ([`scout`]). Turns
+//! are the order in which documents were taken, unless they have ranks.
 //!
 //! Memory: two bits for each document, 8 bytes if they have ranks, some bytes for each block of
 //! records, the shares of the sorters and of what was read recently, and what [`proposals`] and

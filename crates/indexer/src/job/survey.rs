@@ -84,8 +84,8 @@ impl Job {
     }
 
     /// Reads and fingerprints all documents, in the order of the input, and hands them to `survey`.
-    /// Skips rejected records, because the run itself rejects them, even where it makes no features.
-    /// Does what the run has `wanted`, to find those that fail there.
+    /// Skips rejected records, because the run itself rejects them, even where it makes no
+    /// features. Does what the run has `wanted`, to find those that fail there.
     pub(crate) fn survey(
         &mut self,
         extractor: &Extractor,

@@ -42,7 +42,8 @@ pub(super) struct Inserting<'a> {
 pub struct Decided {
     /// True if the text of the document has features.
     pub has_features: bool,
-    /// `None` for a document that is rejected, as [`Kept::decide`](crate::dedup::Kept::decide) says.
+    /// `None` for a document that is rejected, by the rule of
+    /// [`Kept::decide`](crate::dedup::Kept::decide).
     pub verdict: Option<Verdict>,
 }
 
@@ -189,7 +190,8 @@ impl Spilled {
 }
 
 impl Deciding {
-    /// Keeps the open document, which has features, unless a kept one is near, which is returned then.
+    /// Keeps the open document, which has features, unless a kept one is near, which is returned
+    /// then.
     pub(super) fn insert_if_new(
         &mut self,
         number: u32,

@@ -120,8 +120,8 @@ impl Keys {
         Ok(())
     }
 
-    /// Sorts the keys, and pairs the documents of each bucket. Memory is at most `n_bytes_max` here,
-    /// and so are the parts of the proposals together.
+    /// Sorts the keys, and pairs the documents of each bucket. Memory is at most `n_bytes_max`
+    /// here, and so are the parts of the proposals together.
     pub(super) fn propose(
         self,
         folder: &Path,
