@@ -110,13 +110,22 @@ fn matches(pattern: &str, base: &Path) -> anyhow::Result<Vec<PathBuf>> {
         .components()
         .skip_while(|step| !step.as_os_str().to_string_lossy().contains(GLOB_CHARACTERS))
         .collect();
-    if !below.iter().any(|step| step == "**") || below.iter().any(|step| step == "..") {
+    let (has_any_depth, goes_up) =
+        (below.iter().any(|step| step == "**"), below.iter().any(|step| step == ".."));
+    if !has_any_depth || goes_up {
         let matches = glob_with(pattern, GLOB)?;
-        return match caught(|| matches.collect::<Result<_, GlobError>>()) {
-            Ok(matches) => Ok(matches?),
-            Err(_) => bail!("a name there is not UTF-8; name the folder instead, or rename the file"),
-        };
+        match caught(|| matches.collect::<Result<_, GlobError>>()) {
+            Ok(matches) => return Ok(matches?),
+            // The library panics at a name that is not UTF-8, whatever the pattern is.
+            Err(_) if goes_up => {
+                bail!(
+                    "a name there is not UTF-8; write the path without .., name the folder, or rename the file"
+                )
+            }
+            Err(_) => {}
+        }
     }
+    let depth_max = if has_any_depth { usize::MAX } else { below.iter().count() };
     // The library would follow links around their own folders, again and again.
     let has_hidden = below.iter().any(|step| step.as_encoded_bytes().starts_with(b"."));
     let must_be_folder = below.ends_with("**") || pattern.ends_with('/');
@@ -130,7 +139,8 @@ fn matches(pattern: &str, base: &Path) -> anyhow::Result<Vec<PathBuf>> {
     };
     let pattern = Pattern::new(&below.to_string_lossy())?;
     let root = if base.as_os_str().is_empty() { Path::new(".") } else { base };
-    let walk = WalkDir::new(root).min_depth(1).follow_links(true).sort_by_file_name().into_iter();
+    let walk = WalkDir::new(root).min_depth(1).max_depth(depth_max).follow_links(true);
+    let walk = walk.sort_by_file_name().into_iter();
     let mut matches = Vec::new();
     let is_shown = |entry: &DirEntry| has_hidden || entry.depth() == 0 || !is_hidden(entry.file_name());
     for entry in walk.filter_entry(|entry| is_on_way(entry) && is_shown(entry)) {

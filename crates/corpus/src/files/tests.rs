@@ -178,7 +178,6 @@ fn names_that_are_not_utf_8_are_read_from_folders_and_lists() {
         listing.sources.iter().map(|source| source.origin().stem().to_owned()).collect()
     };
     assert_eq!(stems(&InputOptions::of([folder.path()])), ["cafè.txt", "café.txt"]);
-    assert!(added(folder.path(), "*.txt").unwrap_err().contains("not UTF-8; name the folder"));
     assert_eq!(added(folder.path(), "**/c*.txt").unwrap().0, ["cafè.txt text", "café.txt text"]);
     let list = tempfile::NamedTempFile::new().unwrap();
     let paths = names.map(|name| folder.path().join(name).into_os_string().into_encoded_bytes());
@@ -186,6 +185,32 @@ fn names_that_are_not_utf_8_are_read_from_folders_and_lists() {
     let files_from = Some(list.path().to_owned());
     let read = stems(&InputOptions { files_from, ..InputOptions::of([""; 0]) });
     assert!(read[0].ends_with("/café.txt") && read[1].ends_with("/cafè.txt") && read.len() == 2, "{read:?}");
+}
+
+/// One such name once kept every glob in its folder from matching.
+#[test]
+fn globs_match_beside_names_that_are_not_utf_8() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    written(
+        folder,
+        &[("a.jsonl", "{}"), (".b.jsonl", "{}"), ("sub/c.jsonl", "{}"), ("sub/sub/d.jsonl", "{}")],
+    );
+    for name in [&b"caf\xe8.jsonl"[..], b"caf\xe9.txt", b"sub/\xff\xfe.jsonl"] {
+        fs::write(folder.join(OsStr::from_bytes(name)), "text").unwrap();
+    }
+    for (glob, expected) in [
+        ("*.jsonl", &["a.jsonl jsonl", "cafè.jsonl jsonl"][..]),
+        ("a*", &["a.jsonl jsonl"]),
+        ("caf?.*", &["cafè.jsonl jsonl", "café.txt text"]),
+        ("s*/*.jsonl", &["sub/c.jsonl jsonl", "sub/ÿş.jsonl jsonl"]),
+        ("s*/[!c]*/*", &["sub/sub/d.jsonl jsonl"]),
+        (".*.jsonl", &[".b.jsonl jsonl"]),
+    ] {
+        assert_eq!(added(folder, glob).unwrap().0, expected, "{glob}");
+    }
+    assert!(added(folder, "x*").unwrap_err().contains("as a glob it matches nothing"));
+    assert!(added(folder, "s*/../*.jsonl").unwrap_err().contains("not UTF-8; write the path without .."));
 }
 
 /// Files that the log of a table names as removed once came back by a glob.
