@@ -18,6 +18,9 @@ pub(crate) struct Documents<R> {
     number: u64,
     /// True between the brackets of an array.
     in_array: bool,
+    line: Line,
+    /// Blanks before the line where the last object begins, if that one is torn.
+    torn: Option<usize>,
     record_bytes_max: usize,
     ended: bool,
 }
@@ -30,6 +33,14 @@ enum Found {
     Torn,
     TooLong,
     End,
+}
+
+/// The line as far as it was read.
+#[derive(Clone, Copy, Default)]
+struct Line {
+    n_blanks: usize,
+    /// True once more than blanks was read.
+    is_begun: bool,
 }
 
 /// Brackets of a value that are open, outside its strings.
@@ -61,11 +72,15 @@ impl Nesting {
 
 impl<R: BufRead> Documents<R> {
     pub(crate) fn new(reader: R, record_bytes_max: usize) -> Self {
-        Self { reader, number: 0, in_array: false, record_bytes_max, ended: false }
+        let (line, torn) = (Line::default(), None);
+        Self { reader, number: 0, in_array: false, line, torn, record_bytes_max, ended: false }
     }
 
     /// Appends the next object.
     fn append_object(&mut self, object: &mut Vec<u8>) -> io::Result<Found> {
+        if let Some(n_blanks) = self.torn.take() {
+            self.skip_torn(n_blanks)?;
+        }
         let start = loop {
             match self.next_byte()? {
                 None if self.in_array => return Err(broken(NEVER_CLOSED)),
@@ -83,11 +98,12 @@ impl<R: BufRead> Documents<R> {
             _ if self.in_array => return self.skip_element(start).map(|()| Found::Other),
             _ => return Err(broken(NO_OBJECT)),
         }
-        let (mut nesting, mut n_bytes) = (Nesting::default(), 0);
+        let (mut nesting, mut n_bytes, begun) = (Nesting::default(), 0, self.line);
         let mut byte = start;
         loop {
             // No string of JSON has a line feed. The next object may begin behind it.
             if byte == b'\n' && nesting.in_string {
+                self.torn = Some(begun.n_blanks);
                 return Ok(Found::Torn);
             }
             if nesting.in_string || !byte.is_ascii_whitespace() {
@@ -102,6 +118,26 @@ impl<R: BufRead> Documents<R> {
             }
             byte = self.next_byte()?.ok_or_else(|| broken("the object is never closed"))?;
         }
+    }
+
+    /// Skips the lines that are left of a torn object, which begins in a line with `n_blanks`
+    /// before it: up to the next object, behind its bracket, or up to that of the array. Printed
+    /// objects have these in lines that begin alike, and what is in them in others.
+    fn skip_torn(&mut self, n_blanks: usize) -> io::Result<()> {
+        let mut is_next = true;
+        while let Some(byte) = self.peek()? {
+            let is_first = !self.line.is_begun;
+            let is_alike = is_first && self.line.n_blanks == n_blanks;
+            match byte {
+                b'{' if is_next || is_alike => return Ok(()),
+                b'}' if is_alike => return self.next_byte().map(|_| ()),
+                b']' if is_first && self.in_array && self.line.n_blanks <= n_blanks => return Ok(()),
+                b',' => {}
+                _ => is_next &= byte.is_ascii_whitespace(),
+            }
+            self.next_byte()?;
+        }
+        Ok(())
     }
 
     /// Skips an element of the array that is no object, with what ends it.
@@ -122,15 +158,21 @@ impl<R: BufRead> Documents<R> {
     }
 
     fn next_byte(&mut self) -> io::Result<Option<u8>> {
+        let byte = self.peek()?;
+        self.reader.consume(usize::from(byte.is_some()));
+        match byte {
+            Some(b'\n') => self.line = Line::default(),
+            Some(b' ' | b'\t') if !self.line.is_begun => self.line.n_blanks += 1,
+            _ => self.line.is_begun = true,
+        }
+        Ok(byte)
+    }
+
+    fn peek(&mut self) -> io::Result<Option<u8>> {
         loop {
             match self.reader.fill_buf() {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-                Ok(available) => {
-                    let byte = available.first().copied();
-                    self.reader.consume(usize::from(byte.is_some()));
-                    return Ok(byte);
-                }
+                available => return Ok(available?.first().copied()),
             }
         }
     }
@@ -179,6 +221,8 @@ impl<R: BufRead> RecordReader for Documents<R> {
 #[cfg(test)]
 mod tests {
     use std::io::BufReader;
+
+    use serde_json::json;
 
     use super::*;
 
@@ -231,6 +275,33 @@ mod tests {
         let torn = "{\"a\":1}{\"a\":2}\n{\"a\":\"x\n{\"a\":3}\n";
         let (one, three) = (Ok(r#"{"a":1}"#), Ok(r#"{"a":3}"#));
         check(torn, 99, &[one, Ok(r#"{"a":2}"#), Err("breaks off at the end of its line"), three]);
+    }
+
+    /// The first string that was torn once ended a file of printed objects.
+    #[test]
+    fn printed_objects_behind_a_torn_one_are_read() {
+        let object = |n: u8, text: &str| {
+            let object = json!({ "id": n, "of": [{ "x": 1 }], "text": "", "z": { "y": [{}] } });
+            serde_json::to_string_pretty(&object).unwrap().replace("\"\"", text)
+        };
+        let indented = |object: &str| format!("  {}", object.replace('\n', "\n  "));
+        let [one, three] =
+            [1, 3].map(|n| format!(r#"{{"id":{n},"of":[{{"x":1}}],"text":"a","z":{{"y":[{{}}]}}}}"#));
+        let (one, three) = (Ok(&*one), Ok(&*three));
+        let err = Err("breaks off at the end of its line");
+        for torn in ["\"a", "a\"", "\"a\n b\""] {
+            let [a, b, c] = [(1, "\"a\""), (2, torn), (3, "\"a\"")].map(|(n, text)| object(n, text));
+            check(&format!("{a}\n{b}\n{c}\n"), 999, &[one, err, three]);
+            check(&format!("{a}\n{b}\n"), 999, &[one, err]);
+            check(&format!("[{a}, {b}, {c}]"), 999, &[one, err, three]);
+            check(&format!("[{a}, {b}]\n{c}"), 999, &[one, err, three]);
+            check(&format!("[\n{a},\n{b}\n]\n{c}"), 999, &[one, err, three]);
+            let [a, b, c] = [a, b, c].map(|object| indented(&object));
+            check(&format!("[\n{a},\n{b},\n{c}\n]\n"), 999, &[one, err, three]);
+            check(&format!("[\n{a},\n{b}\n]\n[\n{c}\n]"), 999, &[one, err, three]);
+        }
+        // Nothing tells where a torn object without its bracket ends in an array.
+        check("[{\"id\": \"a\n\"text\": 1}]", 999, &[err, Err("array is never closed")]);
     }
 
     #[test]
