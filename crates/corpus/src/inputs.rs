@@ -63,13 +63,13 @@ impl Inputs {
         })
     }
 
-    /// Returns the same inputs for another pass; the error is the path of an input that can be read
-    /// only once.
+    /// Returns the same inputs for another pass, which makes notes of its own; the error is the
+    /// path of an input that can be read only once.
     pub fn again(&self) -> Result<Self, &Path> {
         let sources = self.sources.iter().map(|source| source.again().ok_or(source.path()));
         let n_bytes_read = Arc::clone(&self.n_bytes_read);
         let (sources, whole_rows) = (sources.collect::<Result<_, _>>()?, self.whole_rows.clone());
-        let (left_out, notes) = (self.left_out.clone(), self.notes.clone());
+        let (left_out, notes) = (self.left_out.clone(), Notes::default());
         let copies = self.copies.clone();
         Ok(Self { sources, n_bytes_read, whole_rows, left_out, notes, copies, ..*self })
     }
@@ -263,6 +263,22 @@ mod tests {
         };
         assert_eq!((&gone[..], &kept[..], &line[..]), ("gone", "kept", &b"{}"[..]));
         assert_eq!(n_bytes_read.load(Ordering::Relaxed), 2);
+    }
+
+    /// Where the input is read twice, each file but the first was once counted twice.
+    #[test]
+    fn notes_of_another_pass_are_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.csv", "b.csv"] {
+            fs::write(folder.path().join(name), "id;text\n1;one\n").unwrap();
+        }
+        let inputs = open(&[folder.path().to_str().unwrap()]);
+        let notes = inputs.notes.clone();
+        inputs.again().ok().unwrap().chunks(Position::default(), &columns()).for_each(drop);
+        assert!(notes.lines().is_empty());
+        inputs.chunks(Position::default(), &columns()).for_each(drop);
+        let [note] = &notes.lines()[..] else { panic!() };
+        assert!(note.ends_with("a.csv and 1 more: read as cells between ';'"), "{note}");
     }
 
     #[test]
