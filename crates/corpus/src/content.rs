@@ -8,6 +8,8 @@ mod expected;
 use std::fmt;
 use std::io::Read;
 
+use serde::de::IgnoredAny;
+
 use super::Format;
 use super::archive_kind::Archive;
 use super::compression;
@@ -91,6 +93,8 @@ impl Content {
             Some(Self::Foreign(UTF_32))
         } else if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
             Some(Self::Utf16)
+        } else if is_json_line(head) {
+            Some(Self::Known(Format::Jsonl))
         } else if !has_control {
             foreign(&TEXT_MAGICS)
         } else if begins_binary && head.starts_with(b"PAR1") {
@@ -136,8 +140,9 @@ impl Content {
             matches!(format, Format::Jsonl | Format::Text | Format::Html | Format::Csv | Format::Tsv);
         match self {
             Self::Known(found) if found == format => None,
-            // The source of a page is also a text.
-            Self::Known(Format::Html) if format == Format::Text => None,
+            // The source of a page is also a text, and so is JSON.
+            Self::Known(Format::Html | Format::Jsonl) if format == Format::Text => None,
+            Self::Known(Format::Jsonl) if format == Format::Html => None,
             Self::Known(found) => Some(format!("is {found}, not {format}; --format {found} reads it")),
             Self::Utf16 if reads_any_encoding => None,
             Self::Utf16 => Some(format!("is in UTF-16, and {format} is read in UTF-8; write it in that")),
@@ -235,6 +240,16 @@ fn is_html(head: &[u8]) -> bool {
         || (begins(b"<?xml") && (contains(text, b"<!doctype html") || contains(text, b"<html")))
 }
 
+/// Returns true for a first line that is a JSON object, as far as it is in `head`. No column is
+/// called so.
+fn is_json_line(head: &[u8]) -> bool {
+    let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
+    let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let is_cut = line.len() == text.len() && head.len() >= HEAD_BYTES;
+    let read = || serde_json::from_slice::<IgnoredAny>(line);
+    line.starts_with(b"{") && read().map_or_else(|error| is_cut && error.is_eof(), |_| true)
+}
+
 /// Returns true if `part` occurs in `head`, ignoring ASCII case.
 fn contains(head: &[u8], part: &[u8]) -> bool {
     head.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part))
@@ -280,7 +295,11 @@ mod tests {
             (b"<HTML lang=en>", Some(Content::Known(Format::Html))),
             (b"<?xml version='1.0'?><html>", Some(Content::Known(Format::Html))),
             (b"<htmlish>", None),
-            (b"{\"text\":\"<html>\"}", None),
+            (b"{\"text\":\"<html>\"}", Some(Content::Known(Format::Jsonl))),
+            (b"\xef\xbb\xbf{\"id\":1}\r\n{\"id\":2", Some(Content::Known(Format::Jsonl))),
+            (b"{\"id\":1},a text\n", None),
+            (b"{\"id\":", None),
+            (b"{\n\"id\":1}", None),
             (b"\xff\xfea\0", Some(Content::Utf16)),
             (b"PK\x03\x04\x14", Some(Content::Archive(Archive::Zip))),
             (b"GIF89a is how it begins", None),
@@ -308,6 +327,11 @@ mod tests {
             Content::of(b"RIFF    WAVEfmt \x10\0\0\0"),
             Some(Content::Foreign("an image, sound or film (RIFF)"))
         );
+        // A line goes on beyond what is looked at.
+        for (begun, expected) in [("{\"text\":\"", Some(Content::Known(Format::Jsonl))), ("{text: ", None)] {
+            let head = begun.to_owned() + &"x".repeat(HEAD_BYTES - begun.len());
+            assert_eq!(Content::of(head.as_bytes()), expected, "{begun}");
+        }
         let tar = [&b"name"[..], &[0; 253], b"ustar\0"].concat();
         assert_eq!(Content::of(&tar), Some(Content::Archive(Archive::Tar)));
     }
@@ -349,6 +373,11 @@ mod tests {
         assert_eq!(error.unwrap_err(), "the file is warc, not jsonl; --format warc reads it");
         assert_eq!(read(WARC, Format::Warc).1, Ok(WARC.len()));
         assert!(read(b"<html>\n", Format::Csv).1.is_err() && read(b"<html>\n", Format::Text).1.is_ok());
+        for (format, is_read) in
+            [(Format::Jsonl, true), (Format::Text, true), (Format::Html, true), (Format::Tsv, false)]
+        {
+            assert_eq!(read(b"{\"id\":1}\n{", format).1.is_ok(), is_read, "{format}");
+        }
         assert!(
             read(b"\xff\xfea\0", Format::Warc).1.is_err() && read(b"\xff\xfea\0", Format::Html).1.is_ok()
         );

@@ -184,6 +184,7 @@ fn a_file_that_is_plainly_something_else_is_named_as_that() {
         ("pages.json", b"<!DOCTYPE html><p>404", "is html, not json"),
         ("rows.parquet", &gzip(b"PAR1\x15\x04\x15"), "is Parquet that was packed once more"),
         ("twice.jsonl.gz", &gzip(&gzip(b"{}")), "is packed twice"),
+        ("lines.csv", json_lines([("a", TEXT)]).as_bytes(), "is jsonl, not csv; --format jsonl reads it"),
         ("wide.warc", b"\xff\xfe{\0}\0", "is in UTF-16"),
         ("program", b"a\0b", "is binary"),
     ] {
