@@ -33,7 +33,8 @@ impl Header {
             Some(opened) => (opened, true),
             None => (source.location().open()?, false),
         };
-        let mut content = unpacked(Counted::new(raw, &Arc::default()), format, window_log_max)?;
+        let content = unpacked(Counted::new(raw, &Arc::default()), format, window_log_max)?;
+        let mut content = content.of_once(is_once);
         if is_once && content.is_tar() {
             source.opened = Some(Box::new(content));
             return Ok(None);

@@ -61,12 +61,16 @@ impl Reading {
             return parquet.map(Opened::Records);
         }
         let (name, is_stdin, is_once) = (source.origin(), source.arrives(), source.opened.is_some());
+        let is_told = source.is_told();
         let meter = Meter::start();
         let raw = Counted::new(source.open()?, &self.n_bytes_read);
-        let mut content = content::unpacked(meter.of(raw), format, self.window_log_max)?;
+        let content = content::unpacked(meter.of(raw), format, self.window_log_max)?;
+        let mut content = content.of_once(is_once);
         if is_once && content.is_tar() {
             return Ok(Opened::Tar(Box::new(meter.of(content))));
         }
+        let found = if is_once && !is_told { content.found() } else { None };
+        let format = found.unwrap_or(format);
         Ok(Opened::Records(self.records(format, &name, meter.of(content), is_stdin)?))
     }
 

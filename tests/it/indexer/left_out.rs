@@ -210,6 +210,31 @@ fn a_file_that_is_plainly_something_else_is_named_as_that() {
         assert!(read.stderr.contains(part), "{part:?} should be in {}", read.stderr);
     }
     assert!(read.stderr.contains("rejected                 2"), "{}", read.stderr);
-    let piped = run_with_input("indexer", ["fingerprint", "-"], &warc).expect(1).stderr;
-    assert!(piped.contains("stdin:1: reading stopped here: the file is warc"), "{piped}");
+}
+
+/// Standard input that is Parquet was once told to come with a flag that refuses it.
+#[test]
+fn a_pipe_says_by_its_beginning_what_it_is() {
+    let (_, gzip) = PACKERS[0];
+    let piped = |args: &[&str], content: &[u8]| {
+        run_with_input("indexer", [&["fingerprint", "-q", "-"], args].concat(), content)
+    };
+    let warc = wet(&[("a", TEXT)]);
+    assert_eq!(ids(&piped(&[], &warc).expect(0)).len(), 1);
+    let page = format!("<!DOCTYPE html><title>Words</title><p>{TEXT}");
+    assert_eq!(ids(&piped(&[], page.as_bytes()).expect(0)), ["stdin"]);
+    let to_a_file = "begins with its end and is not read as it comes; write it to a file first";
+    let parquet = b"PAR1\x15\x04\x15";
+    for (args, content, part) in [
+        (&[][..], &parquet[..], to_a_file),
+        (&[], &gzip(parquet), to_a_file),
+        (&[], ZIP, to_a_file),
+        (&["--format", "csv"], parquet, to_a_file),
+        (&["--format", "parquet"], parquet, "write it to a file first"),
+        (&["--format", "jsonl"], &warc, "the file is warc, not jsonl; --format warc reads it"),
+        (&["--format", "csv"], b"{\"id\": 1}\n{\"id\": 2}\n", "is jsonl, not csv; --format jsonl reads it"),
+    ] {
+        let read = piped(args, content);
+        assert!(read.code != Some(0) && read.stderr.contains(part), "{part:?} should be in {read:?}");
+    }
 }

@@ -204,6 +204,10 @@ fn tables_of_arrow_are_read_in_both_forms() {
     }
     let read = run_with_input("indexer", ["fingerprint", "-q", "--format", "arrow", "-"], &stream).expect(0);
     assert_eq!(read.stdout.lines().count(), 2);
+    for piped in [&stream, &file] {
+        let untold = run_with_input("indexer", ["fingerprint", "-q", "-"], piped).expect(0);
+        assert_eq!(untold.stdout, read.stdout);
+    }
     let (input, kept) = (folder.path().join("x.arrow"), folder.path().join("kept.parquet"));
     let args =
         ["dedup".as_ref(), "--force".as_ref(), input.as_os_str(), "--output".as_ref(), kept.as_os_str()];

@@ -1,11 +1,12 @@
-//! Unpacked content that is checked when it is first read.
+//! Unpacked content that is checked when it is first read. Of content that comes only once, as from
+//! a pipe, the name says nothing, and the beginning may.
 
 use std::io::{self, Read};
 
 use super::super::archive_kind::Archive;
 use super::super::compression;
 use super::super::format::Format;
-use super::{Content, HEAD_BYTES, PACKED_PARQUET};
+use super::{Content, HEAD_BYTES, PACKED_PARQUET, PACKED_ZIP};
 
 /// Returns the unpacked content of `raw`. The first read fails if the content plainly is not of
 /// `format`.
@@ -19,6 +20,7 @@ pub(crate) fn unpacked(
     Ok(Expected {
         inner,
         is_packed,
+        is_once: false,
         format: Some(format),
         head: Vec::new(),
         at: 0,
@@ -31,6 +33,8 @@ pub(crate) fn unpacked(
 pub(crate) struct Expected {
     inner: Box<dyn Read + Send>,
     is_packed: bool,
+    /// True for content that comes only once.
+    is_once: bool,
     /// The expected format, until checked.
     format: Option<Format>,
     /// Bytes at the beginning, of which those from `at` on were not handed on yet.
@@ -42,6 +46,20 @@ pub(crate) struct Expected {
 }
 
 impl Expected {
+    /// Says that the content comes only once, and so is not read in parts.
+    pub(crate) fn of_once(self, is_once: bool) -> Self {
+        Self { is_once, ..self }
+    }
+
+    /// Returns the format that the content plainly has; it is then expected.
+    pub(crate) fn found(&mut self) -> Option<Format> {
+        self.look();
+        match Content::of(&self.head) {
+            Some(Content::Known(format)) if format != Format::Parquet => Some(*self.format.insert(format)),
+            _ => None,
+        }
+    }
+
     /// Returns true if the content is a tar archive, which is then read without a check.
     pub(crate) fn is_tar(&mut self) -> bool {
         self.look();
@@ -82,7 +100,11 @@ impl Read for Expected {
                 Some(Content::Known(Format::Parquet)) if self.is_packed => Some(PACKED_PARQUET),
                 content => content,
             };
-            if let Some(complaint) = content.and_then(|content| content.complaint(format)) {
+            let complaint = content.and_then(|content| match self.is_once {
+                true => complaint_of_once(content, format),
+                false => content.complaint(format),
+            });
+            if let Some(complaint) = complaint {
                 self.head.clear();
                 return Err(io::Error::other(format!("the file {complaint}")));
             }
@@ -96,6 +118,19 @@ impl Read for Expected {
         }
         self.failure.take().map_or_else(|| self.inner.read(buffer), Err)
     }
+}
+
+/// Returns the reason why content that comes only once cannot be read as `format`, if it is
+/// something else.
+fn complaint_of_once(content: Content, format: Format) -> Option<String> {
+    let (what, name) = match content {
+        Content::Known(Format::Parquet) | PACKED_PARQUET => ("Parquet", "not packed"),
+        Content::Archive(Archive::Zip) | PACKED_ZIP => ("a ZIP archive", "with a name that ends in .zip"),
+        content => return content.complaint(format),
+    };
+    Some(format!(
+        "is {what}, which begins with its end and is not read as it comes; write it to a file first, {name}"
+    ))
 }
 
 /// Returns true for a beginning that only JSON Lines have. A writer may write one line and wait.

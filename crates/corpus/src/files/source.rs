@@ -7,7 +7,7 @@ use super::super::archive_kind::Archive;
 use super::super::content::Content;
 use super::super::copies::Copy;
 use super::super::format::Format;
-use super::super::holds::Holds;
+use super::super::holds::{Holds, said};
 use super::super::location::Location;
 use super::super::origin::{Origin, readable};
 use super::is_stdin;
@@ -63,6 +63,11 @@ impl Source {
     /// Returns the format given by the user for all files.
     pub(crate) fn given(&self) -> Option<Format> {
         self.given
+    }
+
+    /// Returns true if the user or the name says what the source holds.
+    pub(crate) fn is_told(&self) -> bool {
+        said(self.given, &self.location.path().to_string_lossy()).is_some()
     }
 
     /// Returns the reason why the source cannot be read in its format, if it can be opened again
