@@ -159,7 +159,8 @@ impl Fields {
             Form::Json => {
                 let values = self.json.parse(record.bytes).inspect_err(|_| {
                     if place.number == 1
-                        && let Some(flag) = likely::format(record.bytes)
+                        && let Some(flag) =
+                            likely::format(record.bytes).or_else(|| likely::encoding(record.bytes))
                     {
                         self.suggested.get_or_init(|| Some(flag));
                     }

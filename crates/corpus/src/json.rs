@@ -59,8 +59,12 @@ impl JsonFields {
 
     /// Reads one line; the error is the reason shown to the user.
     pub(super) fn parse<'a>(&self, line: &'a [u8]) -> Result<Values<'a>, String> {
-        let line = simdutf8::compat::from_utf8(line)
-            .map_err(|error| format!("invalid UTF-8 after byte {} of the line", error.valid_up_to()))?;
+        let line = simdutf8::compat::from_utf8(line).map_err(|error| {
+            format!(
+                "invalid UTF-8 after byte {} of the line; --encoding names another encoding",
+                error.valid_up_to()
+            )
+        })?;
         if line.trim_start().starts_with('[') {
             return Err("a JSON array: JSON Lines has one object on each line".to_owned());
         }

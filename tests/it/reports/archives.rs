@@ -279,7 +279,10 @@ fn lines_and_texts_in_other_encodings() {
         let kept = fs::read_to_string(at("kept.jsonl")).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&kept).unwrap()["text"], text, "{name}");
     }
-    assert!(run_on("b.jsonl", &[]).expect(1).stderr.contains("invalid UTF-8 after byte"));
+    let refused = run_on("b.jsonl", &[]).expect(1).stderr;
+    for part in ["invalid UTF-8 after byte", "; --encoding names another", "; give --encoding windows-1252"] {
+        assert!(refused.contains(part), "{refused}");
+    }
     let refused = run_on("b.txt", &["--encoding", "gbk"]).expect(1);
     assert!(refused.stderr.contains("no text in GBK"), "{refused:?}");
 }

@@ -1,6 +1,7 @@
 //! Flags for records that lack the fields of their id or text, guessed from the fields they have,
-//! and for those of another format.
+//! and for those of another format or encoding.
 
+use crate::encoding::{decode_given, likely};
 use crate::format::Format;
 use crate::members::Members;
 
@@ -73,6 +74,14 @@ pub(super) fn format(line: &[u8]) -> Option<String> {
     line.split(delimiter).all(is_name).then(|| format!("--format {format}"))
 }
 
+/// The flag that names the encoding of a file whose first line, an object of JSON, is not in UTF-8.
+pub(super) fn encoding(line: &[u8]) -> Option<String> {
+    let is_other = line.starts_with(b"{") && std::str::from_utf8(line).is_err();
+    let likely = is_other.then(|| likely(line, true))?;
+    Members::of(decode_given(line, likely).ok()?.as_bytes())?;
+    Some(format!("--encoding {}", likely.name().to_ascii_lowercase()))
+}
+
 /// The first of `names` among the quoted ones in `there`, as it is written there.
 fn of_names(there: &str, names: &[&str]) -> Option<String> {
     let lower = there.to_ascii_lowercase();
@@ -117,6 +126,22 @@ mod tests {
             ("it has", Some(br#"{"short":"x"}"#), false, true, None),
         ] {
             assert_eq!(flags(there, line, lacks_id, lacks_text).as_deref(), expected, "{there}");
+        }
+    }
+
+    /// Such files were once rejected line by line, without a word on the flag that reads them.
+    #[test]
+    fn a_line_of_json_in_another_encoding_says_which() {
+        let line = r#"{"id":"1","text":"地铁七号线南延段今天开始空载试运行，预计年底前载客运营。"}"#;
+        let (gbk, ..) = encoding_rs::GBK.encode(line);
+        for (line, expected) in [
+            (&gbk[..], Some("--encoding gbk")),
+            (line.as_bytes(), None),
+            (&gbk[1..], None),
+            (&gbk[..gbk.len() - 5], None),
+            (b"", None),
+        ] {
+            assert_eq!(encoding(line).as_deref(), expected, "{}", line.escape_ascii());
         }
     }
 
