@@ -31,9 +31,15 @@ pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 ///
 /// The error is the reason shown to the user.
 pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, String> {
-    let text = decode_declared(bytes, &[])?;
+    decode_guessed(bytes).map(|(text, _)| text)
+}
+
+/// The same, with the name of the encoding if nothing but the text tells it.
+pub(super) fn decode_guessed(bytes: &[u8]) -> Result<(Cow<'_, str>, Option<&'static str>), String> {
+    let (text, used) = decode_by(bytes, &[])?;
     check_legible(&text)?;
-    Ok(text)
+    let is_guessed = used != UTF_8 && Encoding::for_bom(bytes).is_none();
+    Ok((text, is_guessed.then(|| used.name())))
 }
 
 /// Decodes by the byte order mark, else in the encoding given by the user. The error is the reason
@@ -72,13 +78,21 @@ pub(super) fn decode_declared<'a>(
     bytes: &'a [u8],
     declared: &[&'static Encoding],
 ) -> Result<Cow<'a, str>, String> {
+    decode_by(bytes, declared).map(|(text, _)| text)
+}
+
+/// The same, with the encoding.
+fn decode_by<'a>(
+    bytes: &'a [u8],
+    declared: &[&'static Encoding],
+) -> Result<(Cow<'a, str>, &'static Encoding), String> {
     if let Some((encoding, mark_len)) = Encoding::for_bom(bytes) {
-        return Ok(encoding.decode_without_bom_handling(&bytes[mark_len..]).0);
+        return Ok((encoding.decode_without_bom_handling(&bytes[mark_len..]).0, encoding));
     }
     let declared: Vec<_> = declared.iter().copied().filter(|encoding| *encoding != REPLACEMENT).collect();
     let whole = |encoding: &'static Encoding| {
         let (text, has_errors) = encoding.decode_without_bom_handling(bytes);
-        (!has_errors).then_some(text)
+        (!has_errors).then_some((text, encoding))
     };
     // Text in these may be valid UTF-8 too, but each has a byte that a text in UTF-8 lacks.
     let is_beyond_ascii = |encoding: &'static Encoding| match encoding {
@@ -86,32 +100,31 @@ pub(super) fn decode_declared<'a>(
         encoding => !encoding.is_ascii_compatible() && bytes.contains(&0),
     };
     let mut beyond_ascii = declared.iter().copied().filter(|encoding| is_beyond_ascii(encoding));
-    if let Some(text) = beyond_ascii.find_map(whole) {
-        return Ok(text);
+    if let Some(decoded) = beyond_ascii.find_map(whole) {
+        return Ok(decoded);
     }
     if let Some(text) = in_iso_2022_jp(bytes) {
-        return Ok(text);
+        return Ok((text, ISO_2022_JP));
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
-        return Ok(Cow::Borrowed(text));
+        return Ok((Cow::Borrowed(text), UTF_8));
     }
     if declared.is_empty() && bytes.contains(&0) {
         return Err("no text: zero bytes, and no UTF-8 (UTF-16 needs a byte order mark)".to_owned());
     }
     let declared: Vec<_> = declared.into_iter().filter(|e| e.is_ascii_compatible() && *e != UTF_8).collect();
     if let Some(text) = nearly(UTF_8, bytes) {
-        return Ok(text);
+        return Ok((text, UTF_8));
     }
     let detected = detected(bytes, true);
-    let mut fitting: Vec<_> =
-        declared.iter().filter_map(|encoding| Some((*encoding, whole(encoding)?))).collect();
+    let mut fitting: Vec<_> = declared.iter().filter_map(|encoding| whole(encoding)).collect();
     // Every byte fits the single-byte encodings, and the Western one is what servers name unasked.
-    fitting.sort_by_key(|(encoding, _)| (*encoding != detected, *encoding == WINDOWS_1252));
-    if let Some((_, text)) = fitting.into_iter().next() {
-        return Ok(text);
+    fitting.sort_by_key(|(_, encoding)| (*encoding != detected, *encoding == WINDOWS_1252));
+    if let Some(decoded) = fitting.into_iter().next() {
+        return Ok(decoded);
     }
-    if let Some(text) = declared.iter().find_map(|encoding| nearly(encoding, bytes)) {
-        return Ok(text);
+    if let Some(decoded) = declared.iter().find_map(|encoding| Some((nearly(encoding, bytes)?, *encoding))) {
+        return Ok(decoded);
     }
     let guess = by_evidence(detected, bytes);
     whole(guess)
@@ -179,6 +192,25 @@ mod tests {
             let (bytes, _, unmappable) = encoding.encode(text);
             assert!(!unmappable);
             assert_eq!(decode(&bytes).unwrap(), text, "{}", encoding.name());
+        }
+    }
+
+    #[test]
+    fn a_guess_is_told() {
+        let (gbk, ..) = GBK.encode(CHINESE);
+        let (western, ..) = WINDOWS_1252.encode("Die Fähre über den Fluß fährt künftig öfter.");
+        let marked = [b"\xff\xfe", &b"a\0b\0"[..]].concat();
+        let damaged = [CHINESE.as_bytes(), b"\xff"].concat();
+        for (bytes, expected) in [
+            (&gbk[..], Some("GBK")),
+            (&western, Some("windows-1252")),
+            (&ISO_2022_JP.encode("港の新しい灯台が点灯しました。").0, Some("ISO-2022-JP")),
+            (CHINESE.as_bytes(), None),
+            (&damaged, None),
+            (&marked, None),
+            (b"ASCII", None),
+        ] {
+            assert_eq!(decode_guessed(bytes).unwrap().1, expected, "{}", bytes.escape_ascii());
         }
     }
 

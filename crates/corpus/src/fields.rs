@@ -3,6 +3,7 @@
 mod given;
 mod likely;
 mod names;
+mod pages;
 mod record;
 
 use std::borrow::Cow;
@@ -12,8 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use index::{DocumentId, Source};
 
 use super::columns::Columns;
-use super::encoding::decode;
-use super::field_path::{FieldPath, Step};
+use super::field_path::FieldPath;
 use super::json::JsonFields;
 use super::made_ids::MadeIds;
 use super::members::Members;
@@ -22,7 +22,6 @@ use super::rank::{Rank, RankBy, Ranking};
 use super::records::{Cell, Form, Place, RawRecord};
 use super::there::{self, unfit};
 use super::value::{TEXT_SEPARATOR, Value, Values};
-use super::warc::{Response, Text, page_text};
 pub use given::{Digits, Given, GivenFields, Told};
 pub use names::FieldNames;
 pub use record::Record;
@@ -175,54 +174,9 @@ impl Fields {
             }
             Form::LeftOut => Ok(None),
             _ if self.given.is_some() => Err("a file of text has no field with a fingerprint".to_owned()),
-            Form::Text | Form::Html => {
-                let id = DocumentId::new(place.origin.stem()).map_err(|error| error.to_string())?;
-                let Text { text, title, is_whole_page } = match record.form {
-                    Form::Html => self.with_title(page_text(record.bytes, self.html)?)?,
-                    _ => Text { text: decode(record.bytes)?, title: None, is_whole_page: false },
-                };
-                let (rank, source) = (self.rank(&text, None), self.source(None)?);
-                let (has_unique_id, given, label) = (false, None, None);
-                Ok(Some(Record { id, has_unique_id, text, title, is_whole_page, given, source, rank, label }))
-            }
-            Form::Response => {
-                let response = Response::new(record.bytes);
-                let Some(text) = response.text(self.html)? else { return Ok(None) };
-                let Text { text, title, is_whole_page } = self.with_title(text)?;
-                let field = |path: &FieldPath| {
-                    let [Step::Name(name)] = &path.steps[..] else { return None };
-                    response.field(name).map(|value| Value::Text(value.into()))
-                };
-                let (id, has_unique_id) = self.id(field(&self.warc_id), &self.warc_id, place)?;
-                let source = self.source(self.source.as_ref().and_then(field))?;
-                let path = self.ranking.as_ref().and_then(|ranking| ranking.warc_field.as_ref());
-                let rank = self.rank(&text, path.and_then(field));
-                let label = self.label(self.label.as_ref().and_then(field))?;
-                let given = None;
-                Ok(Some(Record { id, has_unique_id, text, title, is_whole_page, given, source, rank, label }))
-            }
+            Form::Text | Form::Html => self.file(record, place).map(Some),
+            Form::Response => self.response(record, place),
         }
-    }
-
-    /// Puts the title of a page into its text, where the fields of the text name it, in their
-    /// order. A text that is all of the page has its title already.
-    fn with_title<'a>(&self, page: Text<'a>) -> Result<Text<'a>, String> {
-        let is_title = |path: &FieldPath| path.as_name() == Some(TITLE_FIELD);
-        let Some(place) = self.texts.iter().position(is_title) else { return Ok(page) };
-        let title = page.title.as_deref();
-        for (i, seen) in self.seen.iter().enumerate() {
-            seen.fetch_or(title.is_some() || i != place, Ordering::Relaxed);
-        }
-        let text = match title {
-            _ if self.texts.len() == 1 => Cow::Owned(
-                title.ok_or("the page has no title, and --text-field names nothing else")?.to_owned(),
-            ),
-            None => page.text,
-            Some(title) if page.text.trim_start().starts_with(title) => page.text,
-            Some(title) if place == 0 => Cow::Owned([title, &page.text].join(TEXT_SEPARATOR)),
-            Some(title) => Cow::Owned([&page.text, title].join(TEXT_SEPARATOR)),
-        };
-        Ok(Text { text, ..page })
     }
 
     fn row<'a>(&self, record: RawRecord<'a>) -> Result<Values<'a>, String> {
@@ -313,8 +267,8 @@ impl Fields {
         let ranked_by = self.ranking.as_ref().and_then(|ranking| ranking.field.as_ref());
         let rank = self.rank(&text, ranked_by.and_then(|_| next()));
         let label = self.label(self.label.as_ref().and_then(|_| next()))?;
-        let (title, is_whole_page) = (None, false);
-        Ok(Record { id, has_unique_id, text, title, is_whole_page, given, source, rank, label })
+        let (title, is_whole_page, guessed) = (None, false, None);
+        Ok(Record { id, has_unique_id, text, title, is_whole_page, guessed, given, source, rank, label })
     }
 
     /// Returns the output line of a record: the line as read, with the made id if the record got a

@@ -20,7 +20,7 @@ struct Files {
 
 impl Notes {
     /// Adds what is to be said of the input `name`. An input is counted once, if it is the first.
-    pub(super) fn add(&self, name: &str, what: String) {
+    pub fn add(&self, name: &str, what: String) {
         let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(files) = notes.get_mut(&what) {
             files.n_more += usize::from(files.first != name);

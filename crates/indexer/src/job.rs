@@ -308,6 +308,9 @@ impl Job {
                         Ok(item) => {
                             alike.read();
                             so_far.n_whole_pages += u64::from(item.document.is_whole_page);
+                            if let Some(encoding) = item.guessed {
+                                notes.add(item.origin.name(), format!("read as in {encoding}"));
+                            }
                             so_far.n_text_bytes += item.document.n_text_bytes as u64;
                             so_far.n_short += u64::from(item.document.is_short);
                             sink.take(item, &mut rejects)?;

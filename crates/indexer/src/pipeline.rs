@@ -89,6 +89,8 @@ pub(crate) struct Item {
     pub(crate) number: u64,
     /// The line for an output; empty if not requested.
     pub(crate) line: Box<[u8]>,
+    /// The encoding of a file of text, if nothing but the text tells it.
+    pub(crate) guessed: Option<&'static str>,
     pub(crate) document: Fingerprinted,
 }
 
@@ -168,6 +170,7 @@ impl Pipeline<'_> {
                 Err(reason) => Err(reason),
                 Ok((_, None)) => Ok(None),
                 Ok((raw, Some(record))) => {
+                    let guessed = record.guessed;
                     let made = caught(|| self.document(buffers, raw, record));
                     if made.is_err() {
                         // The buffers are half filled.
@@ -175,7 +178,7 @@ impl Pipeline<'_> {
                     }
                     made.and_then(|made| made).map(|(line, document)| {
                         let origin = Arc::clone(&chunk.origin);
-                        Some(Item { origin, n_file: chunk.n_file, number, line, document })
+                        Some(Item { origin, n_file: chunk.n_file, number, line, guessed, document })
                     })
                 }
             };

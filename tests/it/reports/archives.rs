@@ -286,3 +286,32 @@ fn lines_and_texts_in_other_encodings() {
     let refused = run_on("b.txt", &["--encoding", "gbk"]).expect(1);
     assert!(refused.stderr.contains("no text in GBK"), "{refused:?}");
 }
+
+/// A wrong guess was once seen in the outputs only.
+#[test]
+fn guessed_encodings_of_texts_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join("in").join(name);
+    fs::create_dir(at("")).unwrap();
+    let text = "地铁七号线南延段今天开始空载试运行，预计年底前载客运营。";
+    for (name, content) in [
+        ("a.txt", text.as_bytes().into()),
+        ("b.txt", encoding_rs::GBK.encode(text).0),
+        ("c.txt", "é".as_bytes().into()),
+    ] {
+        fs::write(at(name), content).unwrap();
+    }
+    fs::write(at("d.md"), encoding_rs::GBK.encode(text).0).unwrap();
+    fs::write(
+        at("e.txt"),
+        encoding_rs::SHIFT_JIS.encode("地下鉄七号線の延伸区間で、きょうから試運転が始まりました。").0,
+    )
+    .unwrap();
+    for more in [&[][..], &["--keep", "longest"]] {
+        let folder = at("");
+        let args = [&["dedup", "-q", folder.to_str().unwrap()], more].concat();
+        let said = run("indexer", args).expect(0).stderr;
+        let lines = said.lines().map(|line| line.rsplit_once('/').unwrap().1);
+        assert!(lines.eq(["b.txt and 1 more: read as in GBK", "e.txt: read as in Shift_JIS"]), "{said}");
+    }
+}

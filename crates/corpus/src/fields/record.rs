@@ -22,6 +22,8 @@ pub struct Record<'a> {
     pub title: Option<String>,
     /// True if the text is that of a whole page, in which no main text was found.
     pub is_whole_page: bool,
+    /// Encoding of a file of text, if nothing but the text tells it.
+    pub guessed: Option<&'static str>,
     /// Features given in the record, if requested.
     pub given: Option<Given>,
     /// Source of the document, if requested: stated in the record, or the default.
