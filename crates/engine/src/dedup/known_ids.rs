@@ -143,14 +143,8 @@ impl KnownIds {
             return Err(too_few().into());
         }
         let ids: Vec<&DocumentId> = with_features.iter().map(|candidate| candidate.id).collect();
-        if self == Self::Replace {
-            let empty = candidates.iter().filter(|candidate| candidate.features.is_none());
-            let dropped = (0..ids.len()).filter(|&place| foreseen.near(place).is_some());
-            let leaving: Vec<DocumentId> =
-                empty.map(|empty| empty.id.clone()).chain(dropped.map(|place| ids[place].clone())).collect();
-            // Earlier versions leave before the others come: some are new only without these.
-            index.remove(&leaving)?;
-        }
+        // Earlier versions leave before the others come: some are new only without these.
+        self.clear(index, candidates, &foreseen)?;
         let (mut new, mut came) = (foreseen.new_ones(), HashMap::new());
         loop {
             let kept_out = self.take_in(index, &with_features, &new)?;
@@ -164,6 +158,38 @@ impl KnownIds {
             foreseen.revise(&again, foresee_again(&again, &asked)?)?;
             new = again.into_iter().filter(|&place| foreseen.near(place).is_none()).collect();
         }
+    }
+
+    /// Writes what an index lacks of a call that was [carried out](Self::carry_out), with these
+    /// answers, before others came. The answers stay: a document of a later call may have the place
+    /// of one of this call by now, or keep it out.
+    ///
+    /// # Errors
+    /// As [`carry_out`](Self::carry_out).
+    pub fn repeat(self, index: &Index, candidates: &[Candidate<'_>], answers: &Foreseen) -> Result<()> {
+        self.clear(index, candidates, answers)?;
+        let documents = with_features(candidates);
+        if answers.len() != documents.len() {
+            return Err(too_few());
+        }
+        let new: Vec<NewDocument> =
+            answers.new_ones().into_iter().map(|place| documents[place].clone()).collect();
+        index.insert_if_new(&new)?;
+        Ok(())
+    }
+
+    /// Removes the earlier versions of candidates that are kept out or have no features, where
+    /// these replace them.
+    fn clear(self, index: &Index, candidates: &[Candidate<'_>], foreseen: &Foreseen) -> Result<()> {
+        if self == Self::Replace {
+            let mut answers = (0..foreseen.len()).map(|place| foreseen.near(place));
+            let is_leaving = |candidate: &&Candidate<'_>| {
+                candidate.features.is_none() || answers.next().flatten().is_some()
+            };
+            let leaving = candidates.iter().filter(is_leaving).map(|candidate| candidate.id.clone());
+            index.remove(&leaving.collect::<Vec<_>>())?;
+        }
+        Ok(())
     }
 
     /// Inserts the new candidates among these `places`; returns the others, each with the document

@@ -37,9 +37,9 @@ type Again = Vec<(usize, Option<Original>)>;
 /// although the call then meets documents of its own that came later than those it met the first
 /// time. A document that another program has inserted between the decision and the call still keeps
 /// a candidate out. Decisions that relied on this candidate are then made again, and logged
-/// likewise.
+/// likewise; so is what keeps a candidate out, before the next call.
 ///
-/// Ids are distinct.
+/// Ids are distinct in a call. A later call may replace a document of this one.
 pub(crate) fn insert_if_new(
     index: &Index,
     calls: &mut Calls,
@@ -58,14 +58,31 @@ pub(crate) fn insert_if_new(
         let (places, again): (Vec<usize>, _) = again.into_iter().unzip();
         foreseen.revise(&places, read(again)?).context(OF_OTHERS)?;
     }
+    if calls.is_past() {
+        known_ids.repeat(index, candidates, &foreseen).context(FAILED)?;
+        return Ok(foreseen.into_answers());
+    }
+    let mut logged = foreseen.clone();
     let foresee_again = |places: &[usize], candidates: &[Candidate<'_>]| -> anyhow::Result<_> {
         let decide = || Ok(places.iter().copied().zip(written(foresee(candidates)?)).collect::<Again>());
         let (_, again): (Vec<usize>, _) = calls.decide_again(decide)?.into_iter().unzip();
-        read(again)
+        let again = read(again)?;
+        logged.revise(places, again.clone())?;
+        Ok(again)
     };
-    let carried_out = known_ids.carry_out(index, candidates, foreseen, foresee_again);
-    carried_out.context("failed to write to the index")
+    let answers = known_ids.carry_out(index, candidates, foreseen, foresee_again).context(FAILED)?;
+    let came: Again = (0..)
+        .zip(logged.into_answers().into_iter().zip(&answers))
+        .filter(|(_, (logged, answer))| logged.is_none() && answer.is_some())
+        .map(|(place, (_, answer))| (place, answer.clone().map(Original::from)))
+        .collect();
+    if !came.is_empty() {
+        calls.decide_again(|| Ok(came))?;
+    }
+    Ok(answers)
 }
+
+const FAILED: &str = "failed to write to the index";
 
 const OF_OTHERS: &str = "the journal was written for other records; remove it to begin anew";
 

@@ -135,6 +135,12 @@ impl Calls {
         Ok(decided)
     }
 
+    /// Returns true if a later call was decided before the run broke off: then the last call was
+    /// made, and all that was decided about it is logged.
+    pub(crate) fn is_past(&self) -> bool {
+        !self.decided.is_empty()
+    }
+
     /// The logged revisions of the last call, in their order.
     pub(crate) fn again<T: DeserializeOwned>(&mut self) -> anyhow::Result<Vec<T>> {
         let again = self.again.remove(&self.last).unwrap_or_default();

@@ -47,6 +47,12 @@ impl Foreseen {
         Ok(())
     }
 
+    /// The answers, in order.
+    #[must_use]
+    pub fn into_answers(self) -> Vec<Option<Match>> {
+        self.answers.into_iter().map(|answer| answer.near).collect()
+    }
+
     /// The number of documents.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -99,11 +99,22 @@ fn index_over(shared: &Arc<Shared>) -> Index {
 
 /// Decides the places, in two calls, until the caller dies.
 fn run(index: &Index, log: &Path, known_ids: KnownIds, places: &[u64]) -> anyhow::Result<Vec<Option<Match>>> {
+    let named: Vec<(u64, u64)> = places.iter().map(|&place| (place, place)).collect();
+    run_calls(index, log, known_ids, &named.chunks(4).collect::<Vec<_>>())
+}
+
+/// Decides documents of some numbers at places, call by call, until the caller dies.
+fn run_calls(
+    index: &Index,
+    log: &Path,
+    known_ids: KnownIds,
+    decided: &[&[(u64, u64)]],
+) -> anyhow::Result<Vec<Option<Match>>> {
     let mut calls = if log.exists() { Calls::open(log, 0)? } else { Calls::create(log)? };
     let mut answers = Vec::new();
-    for places in places.chunks(4) {
+    for call in decided {
         let documents: Vec<(DocumentId, Features)> =
-            places.iter().map(|&place| (id(place), at(place).into())).collect();
+            call.iter().map(|&(number, place)| (id(number), at(place).into())).collect();
         let candidates: Vec<_> = documents
             .iter()
             .map(|(id, features)| Candidate { id, features: Some(features), source: None })
@@ -182,5 +193,41 @@ fn killed_at_every_call_among_others() {
             }
         }
         assert!(n_deaths >= 10, "{name}: {n_deaths}");
+    }
+}
+
+/// A document replaced by a later call was once decided anew when its own call was repeated, and
+/// dropped for a document that came after both: it was in no result then.
+#[test]
+fn a_document_that_a_later_call_replaced_stays_kept() {
+    let calls: [&[(u64, u64)]; 5] = [&[(1, 10)], &[(2, 12)], &[(1, 50)], &[(3, 13)], &[(4, 30)]];
+    let folder = tempfile::tempdir().unwrap();
+    let shared = |n_calls| {
+        let (others, left) = (Mutex::default(), Mutex::new(n_calls));
+        Arc::new(Shared { store: MemoryStore::new(), others, left })
+    };
+    let unbroken = &shared(usize::MAX);
+    let log = folder.path().join("unbroken");
+    let expected = run_calls(&index_over(unbroken), &log, KnownIds::Compare, &calls).unwrap();
+    let originals: Vec<Option<&str>> =
+        expected.iter().map(|near| near.as_ref().map(|near| near.id.as_str())).collect();
+    assert_eq!(originals, [None, Some("1"), None, None, None]);
+    for n_calls in 0.. {
+        let shared = shared(n_calls);
+        let (index, log) = (index_over(&shared), folder.path().join(n_calls.to_string()));
+        let is_whole = run_calls(&index, &log, KnownIds::Compare, &calls).is_ok();
+        *shared.left.lock().unwrap() = usize::MAX;
+        let answers = run_calls(&index, &log, KnownIds::Compare, &calls).unwrap();
+        assert_eq!(answers, expected, "{n_calls} calls");
+        let stored = |index: &Index| index.scan(Cursor::start(), 100).unwrap().documents;
+        let sketches = |index: &Index| {
+            stored(index).into_iter().map(|stored| stored.document).map(|of| (of.id, of.sketch)).collect()
+        };
+        let [there, of_unbroken]: [BTreeMap<_, _>; 2] = [&index, &index_over(unbroken)].map(sketches);
+        assert_eq!(there, of_unbroken, "{n_calls} calls");
+        if is_whole {
+            assert!(n_calls >= 15, "{n_calls}");
+            break;
+        }
     }
 }
