@@ -99,7 +99,7 @@ pub(crate) fn say_bounded(option: &str, n_bounded: usize) {
         complain(format_args!(
             "{option}: {} different texts share a bucket with more than {} others each, as near-equal texts do and texts that \
              begin alike; of those each was compared with the {COMPARED_MAX} before it that promise most, and with all other \
-             texts",
+             texts; indexer pairs, of an index of the same texts, lists what is missing so",
             Grouped(n_bounded as u64),
             Grouped(CROWD_MIN as u64)
         ));
