@@ -128,7 +128,7 @@ fn at_end((share_before, before): (f64, u64), (share_now, now): (f64, u64)) -> f
 
 /// Advice for the user.
 const WAYS_OUT: &str =
-    "give it more, or an index in HBase (--store); of the profiles minhash, the default of dedup, needs least";
+    "give it more, or an index in HBase (--store); the profile minhash (the default of dedup) needs least";
 
 /// Divisor of the free memory: the share of a part of the work that can do with less.
 const SHARE_OF_FREE: u64 = 3;

@@ -157,9 +157,11 @@ impl Progress {
             View::Lines => {
                 self.next_line = Instant::now() + LINE_INTERVAL;
                 let elapsed = self.elapsed().saturating_sub(self.before_pass);
-                let left = self.n_bytes.filter(|_| n_bytes_read > 0).map(|n_bytes| {
-                    elapsed.mul_f64(n_bytes.saturating_sub(n_bytes_read) as f64 / n_bytes_read as f64)
-                });
+                // Documents are decided after the last byte is read, for longer than that tells.
+                let left = self
+                    .n_bytes
+                    .filter(|&n_bytes| (1..n_bytes).contains(&n_bytes_read))
+                    .map(|n_bytes| elapsed.mul_f64((n_bytes - n_bytes_read) as f64 / n_bytes_read as f64));
                 complain(format_args!(
                     "{}{} documents, {:.1} MB read, {:.1} MB/s{}",
                     self.pass,
