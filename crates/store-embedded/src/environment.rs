@@ -176,6 +176,21 @@ impl Opened {
         Ok(log.max(removals).map_or(0, |(number, ())| number))
     }
 
+    /// Returns the stored metadata; `None` before there is an index.
+    ///
+    /// # Errors
+    /// `Corrupt` where there are documents without metadata.
+    pub(super) fn metadata<'txn>(&self, txn: &'txn RoTxn<'_>) -> Result<Option<&'txn [u8]>, Failure> {
+        let stored = self.meta.get(txn, METADATA_KEY)?;
+        if stored.is_none() && self.last_change(txn)? > 0 {
+            return Err(Error::corrupt(
+                "the metadata of the index is missing; restore the index from a backup or build it anew",
+            )
+            .into());
+        }
+        Ok(stored)
+    }
+
     /// The database of the image's blocks, if there was one when it was last looked for.
     pub(super) fn image(&self) -> Option<Blocks> {
         self.image.get().copied()

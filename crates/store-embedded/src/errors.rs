@@ -70,7 +70,9 @@ pub(super) fn explain(error: heed::Error) -> Error {
             | MdbError::Invalid
             | MdbError::VersionMismatch
             | MdbError::Incompatible,
-        ) => Error::corrupt(
+        )
+        // A key or a number of other bytes than each has here.
+        | heed::Error::Decoding(_) => Error::corrupt(
             "the store's file is damaged or not this program's; restore it from a backup or build the index anew",
         ),
         heed::Error::Mdb(MdbError::ReadersFull) => Error::new(

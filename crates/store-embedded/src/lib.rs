@@ -66,7 +66,7 @@ impl Store for EmbeddedStore {
         let environment = &self.shared.environment;
         let stored = environment.with(|opened| {
             let mut txn = opened.write_txn()?;
-            if let Some(stored) = self.shared.known.find(opened.meta.get(&txn, METADATA_KEY)?)? {
+            if let Some(stored) = self.shared.known.find(opened.metadata(&txn)?)? {
                 return Ok(stored.clone());
             }
             let record = metadata.encode()?;

@@ -10,7 +10,7 @@ use index::backend::search::{Bounded, Filed};
 use index::{Clock, Error, ErrorKind, Metadata, Result, SketchKind, TextKeeping};
 
 use super::batch::{Batch, Records};
-use super::environment::{Environment, METADATA_KEY, Opened};
+use super::environment::{Environment, Opened};
 use super::errors::Failure;
 use super::expiry::Seen;
 use super::image::{self, HEADER_KEYS, Terms};
@@ -41,14 +41,14 @@ pub(super) struct Shared {
 impl Shared {
     /// Returns the metadata in a snapshot, which must be of the index first seen.
     pub(super) fn metadata(&self, opened: &Opened, txn: &RoTxn<'_>) -> Result<&Metadata, Failure> {
-        Ok(self.known.check(opened.meta.get(txn, METADATA_KEY)?)?)
+        Ok(self.known.check(opened.metadata(txn)?)?)
     }
 
     /// As [`metadata`](Self::metadata), as of now; `None` before there is an index.
     pub(super) fn find_metadata(&self, opened: &Opened) -> Result<Option<&Metadata>, Failure> {
         self.known.find_in(|| {
             let txn = opened.read_txn()?;
-            Result::<_, Failure>::Ok(opened.meta.get(&txn, METADATA_KEY)?.map(<[u8]>::to_vec))
+            Result::<_, Failure>::Ok(opened.metadata(&txn)?.map(<[u8]>::to_vec))
         })
     }
 

@@ -82,18 +82,20 @@ fn find<const N: usize>(
 }
 
 /// Creates all missing databases. An environment with other databases is another program's, and
-/// refused.
+/// refused; beside one of this program's, the name of another is damaged.
 fn create(env: &Env, writers: &Turns, patience: Duration) -> Result<([Raw; NAMES.len()], Raw), Failure> {
     let _turn = writers.take(patience, || Ok(env.info().last_txn_id))?;
     let txn = env.write_txn()?;
     let created = env.create_databases_and_commit(txn, |opener, txn| {
         let unnamed = opener.create_database::<Bytes, Bytes>(txn, None)?;
+        let (mut n_ours, mut n_others) = (0, 0);
         for entry in unnamed.iter(txn)? {
             let (name, _) = entry?;
-            let is_ours = [TEXTS, IMAGE].iter().any(|ours| ours.as_bytes() == name);
-            if !is_ours && !NAMES.iter().any(|ours| ours.as_bytes() == name) {
-                return Ok(CommitOrAbort::Abort(()));
-            }
+            let is_ours = NAMES.iter().chain(&[TEXTS, IMAGE]).any(|ours| ours.as_bytes() == name);
+            *if is_ours { &mut n_ours } else { &mut n_others } += 1;
+        }
+        if n_others > 0 {
+            return Ok(CommitOrAbort::Abort(n_ours > 0));
         }
         let mut databases = Vec::new();
         for name in NAMES {
@@ -102,11 +104,19 @@ fn create(env: &Env, writers: &Turns, patience: Duration) -> Result<([Raw; NAMES
         let texts = opener.create_database::<Bytes, Bytes>(txn, Some(TEXTS))?;
         match <[_; NAMES.len()]>::try_from(databases) {
             Ok(databases) => Ok::<_, heed::Error>(CommitOrAbort::Commit((databases, texts))),
-            Err(_) => Ok(CommitOrAbort::Abort(())),
+            Err(_) => Ok(CommitOrAbort::Abort(true)),
         }
     });
-    created?.commit().ok_or_else(|| {
-        let directory = env.path().display();
-        Error::invalid(format!("{directory} is an LMDB directory of another program; name another")).into()
-    })
+    let directory = env.path().display();
+    match created? {
+        CommitOrAbort::Commit(databases) => Ok(databases),
+        CommitOrAbort::Abort(true) => Err(Error::corrupt(format!(
+            "a database in {directory} has another name than was written; restore the index from a backup or build it anew"
+        ))
+        .into()),
+        CommitOrAbort::Abort(false) => {
+            Err(Error::invalid(format!("{directory} is an LMDB directory of another program; name another"))
+                .into())
+        }
+    }
 }
