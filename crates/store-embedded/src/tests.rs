@@ -9,6 +9,7 @@ mod growth;
 mod image;
 mod jumps;
 mod made_anew;
+mod nodes;
 mod noise;
 mod place;
 mod processes;

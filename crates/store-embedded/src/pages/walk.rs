@@ -4,28 +4,29 @@
 //!
 //! A page of noise fails at its number. The other checks, of bounds within a page and of page
 //! numbers, keep LMDB from reading outside of the page. A page named by two places hides the page
-//! that one of them had, or is written while it is in use. Other values in a sound page are found
-//! by the checksums of records.
+//! that one of them had, or is written while it is in use. Keys out of their order hide others.
+//! Other values in a sound page are found by the checksums of records.
 
 mod marks;
+mod nodes;
 
 use std::fs::File;
+use std::ops::Range;
 
 use heed::byteorder::{ByteOrder, NativeEndian};
 use index::{Error, Result};
 
 use self::marks::Marks;
+use self::nodes::{Keys, Place, Value};
+use super::super::environment::{NAME_BYTES, key_bytes};
 use super::{
-    BIG, BRANCH, DEPTH_MAX, HEADER_BYTES, LEAF, META, NO_PAGE, NODE_BYTES, NUMBER_BYTES, OVERFLOW, Root,
-    TREE_BYTES, Tree, read_at, root_of, unreadable,
+    BRANCH, DEPTH_MAX, HEADER_BYTES, LEAF, META, NO_PAGE, NUMBER_BYTES, OVERFLOW, Root, Tree, read_at,
+    root_of, unreadable,
 };
 
 /// `P_LEAF2` and `P_SUBP` of `mp_flags`: pages of databases with several values to a key. The store
 /// has no such database.
 const OF_DUPLICATES: u16 = 0x20 | 0x40;
-/// `F_SUBDATA` of `mn_flags`: the value is the root of a database.
-const DATABASE: u16 = 0x02;
-
 /// `MDB_INTEGERKEY` of `md_flags`: LMDB's own for the tree of free pages. The other trees have no
 /// flags.
 const OF_FREE_PAGES: u16 = 0x08;
@@ -54,17 +55,20 @@ pub(crate) fn check(file: &File, txn_id: u64, pages: Pages) -> Result<bool> {
     let mut walk = Walk { file, root, n_pages, marks, is_in_free: true, bytes };
     // LMDB writes the two root pages in turn.
     let page = txn_id & 1;
-    walk.tree(root.free, page, Pages::All, &mut |walk, node| walk.free_pages(node))?;
+    walk.tree(root.free, Keys::Transactions, page, Pages::All, &mut |walk, leaf| walk.free_pages(leaf))?;
     walk.is_in_free = false;
     let mut databases = Vec::new();
-    walk.tree(root.main, page, Pages::All, &mut |_, node| {
-        if let Value::Database(tree) = node.value {
-            databases.push((tree, node.page));
+    walk.tree(root.main, Keys::Bytes(NAME_BYTES), page, Pages::All, &mut |walk, leaf| {
+        if let Value::Database(tree) = leaf.value {
+            databases.push((tree, Keys::Bytes(key_bytes(&walk.bytes[leaf.key.clone()])), leaf.page));
         }
         Ok(())
     })?;
-    for (tree, page) in databases {
-        walk.tree(tree, page, pages, &mut |_, _| Ok(()))?;
+    for (tree, keys, page) in databases {
+        walk.tree(tree, keys, page, pages, &mut |_, leaf| match leaf.value {
+            Value::Database(_) => Err(other_bytes(leaf.page)),
+            Value::Here(_) | Value::Overflow { .. } => Ok(()),
+        })?;
     }
     Ok(true)
 }
@@ -90,28 +94,35 @@ struct Walk<'a> {
     bytes: Vec<u8>,
 }
 
-/// The value of a key, and its leaf.
+/// A key, its value, and their page.
 struct Leaf {
     page: u64,
+    /// The place of the key in the page.
+    key: Range<usize>,
     value: Value,
 }
 
-enum Value {
-    /// Start and end in the page.
-    Here(usize, usize),
-    Overflow {
-        number: u64,
-        len: usize,
-    },
-    Database(Tree),
+/// A page of a tree, still to be read.
+struct Below {
+    number: u64,
+    level: usize,
+    /// The separator before the page, and the branch that has it.
+    separator: Option<(Vec<u8>, u64)>,
 }
 
 type Visit<'v> = dyn FnMut(&mut Walk<'_>, &Leaf) -> Result<()> + 'v;
 
 impl Walk<'_> {
-    /// Checks a tree whose root is in page `named_in`, and calls `visit` with the nodes of its
-    /// leaves in turn.
-    fn tree(&mut self, tree: Tree, named_in: u64, pages: Pages, visit: &mut Visit<'_>) -> Result<()> {
+    /// Checks a tree with such keys whose root is in page `named_in`, and calls `visit` with the
+    /// entries of its leaves in turn; outside of the free pages not with the values in their leaves.
+    fn tree(
+        &mut self,
+        tree: Tree,
+        keys: Keys,
+        named_in: u64,
+        pages: Pages,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
         let flags = if self.is_in_free { OF_FREE_PAGES } else { 0 };
         if tree.flags != flags {
             return Err(other_bytes(named_in));
@@ -126,20 +137,30 @@ impl Walk<'_> {
         self.meet(tree.root)?;
         let reads_leaves = pages == Pages::All || depth == 1;
         let mut n_entries = 0;
-        let mut to_read = vec![(tree.root, 1)];
-        while let Some((number, level)) = to_read.pop() {
+        let mut place = Place::before(keys);
+        let mut to_read = vec![Below { number: tree.root, level: 1, separator: None }];
+        while let Some(Below { number, level, separator }) = to_read.pop() {
+            if let Some((separator, branch)) = separator
+                && !place.pass(&separator)
+            {
+                return Err(other_bytes(branch));
+            }
             if level == depth {
                 if reads_leaves {
-                    n_entries += self.leaf(number, visit)?;
+                    n_entries += self.leaf(number, &mut place, visit)?;
                 }
                 continue;
             }
             let first = to_read.len();
             self.read(number, BRANCH)?;
-            let nodes = self.nodes().ok_or_else(|| other_bytes(number))?;
-            to_read.extend(nodes.map(|node| (node.child(), level + 1)));
-            for &(child, _) in &to_read[first..] {
-                self.meet(child)?;
+            let children = nodes::branch(&self.bytes).ok_or_else(|| other_bytes(number))?;
+            to_read.extend(children.enumerate().map(|(at, (separator, child))| {
+                // Nothing is before the first page.
+                let separator = (at > 0).then(|| (separator.to_vec(), number));
+                Below { number: child, level: level + 1, separator }
+            }));
+            for child in &to_read[first..] {
+                self.meet(child.number)?;
             }
             // In the order of keys, which is mostly the order in which they were written.
             to_read[first..].reverse();
@@ -148,17 +169,20 @@ impl Walk<'_> {
     }
 
     /// Checks a leaf and the first page of each value elsewhere. Returns the number of its keys.
-    fn leaf(&mut self, number: u64, visit: &mut Visit<'_>) -> Result<u64> {
+    fn leaf(&mut self, number: u64, place: &mut Place, visit: &mut Visit<'_>) -> Result<u64> {
         self.read(number, LEAF)?;
-        let damaged = || other_bytes(number);
-        let values: Option<Vec<Value>> = self.nodes().ok_or_else(damaged)?.map(|node| node.value()).collect();
-        let values = values.ok_or_else(damaged)?;
-        let n_entries = values.len() as u64;
-        for value in values {
-            if let Value::Overflow { number, len } = value {
+        let mut entries = Vec::new();
+        let n_entries = place.leaf(&self.bytes, |key, value| {
+            if self.is_in_free || !matches!(value, Value::Here(_)) {
+                entries.push(Leaf { page: number, key, value });
+            }
+        });
+        let n_entries = n_entries.ok_or_else(|| other_bytes(number))?;
+        for entry in entries {
+            if let Value::Overflow { number, len } = entry.value {
                 self.overflow(number, len)?;
             }
-            visit(self, &Leaf { page: number, value })?;
+            visit(self, &entry)?;
         }
         Ok(n_entries)
     }
@@ -176,23 +200,6 @@ impl Walk<'_> {
     /// The two first pages are roots.
     fn is_page(&self, number: u64) -> bool {
         (2..=self.root.last_page).contains(&number)
-    }
-
-    /// Returns the nodes of the page just read; `None` if one lies outside of the page.
-    fn nodes(&self) -> Option<impl Iterator<Item = Node<'_>>> {
-        let end = usize::from(NativeEndian::read_u16(&self.bytes[12..]));
-        let upper = usize::from(NativeEndian::read_u16(&self.bytes[14..]));
-        let offsets = self.bytes.get(HEADER_BYTES..end)?;
-        let is_sound = !offsets.is_empty() && offsets.len().is_multiple_of(2) && end <= upper;
-        let node = move |offset: &[u8]| {
-            let at = usize::from(NativeEndian::read_u16(offset));
-            let node = Node { page: &self.bytes, at };
-            let is_within =
-                at >= upper && at + NODE_BYTES <= self.bytes.len() && node.key_end() <= self.bytes.len();
-            is_within.then_some(node)
-        };
-        let nodes = offsets.chunks_exact(2).map(node);
-        (is_sound && nodes.clone().all(|node| node.is_some())).then(|| nodes.flatten())
     }
 
     /// Checks a value in pages of its own, which has one header before all of it. A list of free
@@ -219,7 +226,7 @@ impl Walk<'_> {
     /// A writer takes pages from them.
     fn free_pages(&mut self, leaf: &Leaf) -> Result<()> {
         let (number, bytes) = match leaf.value {
-            Value::Here(from, to) => (leaf.page, self.bytes[from..to].to_vec()),
+            Value::Here(ref place) => (leaf.page, self.bytes[place.clone()].to_vec()),
             Value::Overflow { number, len } => {
                 let mut bytes = vec![0; len];
                 read_at(self.file, &mut bytes, number * self.root.page_bytes + HEADER_BYTES as u64)?;
@@ -242,42 +249,4 @@ fn is_header(bytes: &[u8], number: u64, kind: u16) -> bool {
     let flags = NativeEndian::read_u16(&bytes[10..]);
     NativeEndian::read_u64(bytes) == number
         && flags & (BRANCH | LEAF | OVERFLOW | META | OF_DUPLICATES) == kind
-}
-
-/// `MDB_node`, by its start in its page.
-struct Node<'a> {
-    page: &'a [u8],
-    at: usize,
-}
-
-impl Node<'_> {
-    fn node(&self) -> super::Node<'_> {
-        super::Node(&self.page[self.at..])
-    }
-
-    fn key_end(&self) -> usize {
-        self.at + NODE_BYTES + self.node().key_len()
-    }
-
-    fn child(&self) -> u64 {
-        self.node().child()
-    }
-
-    /// Returns the value of the key; `None` if it lies outside of the page.
-    fn value(&self) -> Option<Value> {
-        let (node, from) = (self.node(), self.key_end());
-        let len = node.low() as usize;
-        match node.flags() {
-            0 => (len <= self.page.len() - from).then(|| Value::Here(from, from + len)),
-            BIG => {
-                let number = self.page.get(from..from + NUMBER_BYTES).map(NativeEndian::read_u64)?;
-                Some(Value::Overflow { number, len })
-            }
-            DATABASE => {
-                let tree = self.page.get(from..from + TREE_BYTES)?;
-                (len == TREE_BYTES).then(|| Value::Database(Tree::read(tree)))
-            }
-            _ => None,
-        }
-    }
 }

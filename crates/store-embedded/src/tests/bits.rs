@@ -8,25 +8,29 @@ use heed::byteorder::{ByteOrder, NativeEndian};
 use super::pages::{Pages, check};
 use super::*;
 
-const PAGE_BYTES: usize = 4096;
-const HEADER_BYTES: usize = 16;
+pub(super) const PAGE_BYTES: usize = 4096;
+pub(super) const HEADER_BYTES: usize = 16;
 /// The trees in a root of the file: of free pages, and of names of databases.
 const TREES: [usize; 2] = [40, 88];
 const TXN_ID: usize = 144;
 
 /// A file of pages, and the transaction that wrote it last.
-struct Pagefile {
-    directory: TempDir,
-    bytes: Vec<u8>,
-    txn_id: u64,
+pub(super) struct Pagefile {
+    pub(super) directory: TempDir,
+    pub(super) bytes: Vec<u8>,
+    pub(super) txn_id: u64,
 }
 
 impl Pagefile {
     /// A closed index with branches, free pages and an image.
     fn new() -> Self {
+        Self::of(2_000, SMALL)
+    }
+
+    pub(super) fn of(n_documents: u64, limits: Limits) -> Self {
         let directory = directory();
-        let store = open(directory.path());
-        store.insert(&documents(0..2_000)).unwrap();
+        let store = open_with(directory.path(), limits);
+        store.insert(&documents(0..n_documents)).unwrap();
         store.write_image(&mut |_| {}).unwrap();
         store.remove(&documents(0..50).into_iter().map(|document| document.id).collect::<Vec<_>>()).unwrap();
         let txn_id = snapshot(&store, |_, txn| Ok(txn.id() as u64));
@@ -44,7 +48,7 @@ impl Pagefile {
         NativeEndian::read_u64(&self.bytes[at..])
     }
 
-    fn short(&self, at: usize) -> u16 {
+    pub(super) fn short(&self, at: usize) -> u16 {
         NativeEndian::read_u16(&self.bytes[at..])
     }
 
