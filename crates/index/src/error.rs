@@ -25,7 +25,9 @@ pub enum ErrorKind {
     Unavailable,
     /// The store is there and was switched off; the same call succeeds once it is on again.
     Disabled,
-    /// No space is left. Nothing was written; the same call succeeds once there is space.
+    /// No space is left; the same call succeeds once there is space. The error
+    /// [says](Error::has_written_nothing) where nothing was written: a store that writes a batch in
+    /// parts may have written some.
     StorageFull,
     /// Stored bytes differ from the bytes written.
     Corrupt,
@@ -49,6 +51,7 @@ pub struct Error {
     kind: ErrorKind,
     context: String,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    has_written_nothing: bool,
 }
 
 impl Error {
@@ -56,7 +59,7 @@ impl Error {
     /// the remedy.
     #[must_use]
     pub fn new(kind: ErrorKind, context: impl Into<String>) -> Self {
-        Self { kind, context: context.into(), source: None }
+        Self { kind, context: context.into(), source: None, has_written_nothing: false }
     }
 
     /// The same error with its cause.
@@ -64,6 +67,20 @@ impl Error {
     pub fn caused_by(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
+    }
+
+    /// The same error of a call that has written nothing and will not.
+    #[must_use]
+    pub fn having_written_nothing(mut self) -> Self {
+        self.has_written_nothing = true;
+        self
+    }
+
+    /// Returns true if the call is known to have written nothing. After any other error of a
+    /// writing call its outcome is [unknown](crate::Store#acknowledgement).
+    #[must_use]
+    pub fn has_written_nothing(&self) -> bool {
+        self.has_written_nothing
     }
 
     /// The kind, on which a program acts.

@@ -71,7 +71,8 @@ pub const MAX_SKETCH_KEYS: usize = 255;
 /// When a writing call has returned `Ok`, its changes are as durable as the store ever makes them.
 /// Every search that starts later, by any process, sees the changes. When a writing call has
 /// returned an error, the caller cannot know the outcome: the batch may have been written (the
-/// answer was lost), or not. Each store says whether a batch can have been written in part.
+/// answer was lost), or not, unless the [error says](crate::Error::has_written_nothing) that
+/// nothing was written. Each store says whether a batch can have been written in part.
 /// Repeating the same call is always right and ends in the same contents as one success. Only the
 /// answers may differ: documents inserted by the failed call are then `Unchanged`, documents
 /// removed by it are then absent.
@@ -154,7 +155,8 @@ pub trait Store: Send + Sync {
     /// is refused with `InvalidArgument`, before anything is written.
     ///
     /// # Errors
-    /// `NotFound` before [`create`](Self::create); `StorageFull` leaves everything as it was.
+    /// `NotFound` before [`create`](Self::create); `StorageFull`, which of some stores leaves
+    /// everything as it was, and [says](crate::Error::has_written_nothing) so.
     fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>>;
 
     /// Writes the documents to which no stored document is near, one after another in their order,

@@ -127,13 +127,12 @@ impl Environment {
                     drop(gate);
                     self.reopen(Some(generation), None)?;
                 }
-                // LMDB's error for a write cut short, by a full disk or for another reason.
+                // LMDB's error for a write cut short, by a full disk or for another reason. So of a
+                // full disk it is not the cause.
                 heed::Error::Io(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
-                    return Err(if opened.is_full() {
-                        full(None).caused_by(error)
-                    } else {
-                        explain(error.into())
-                    });
+                    return Err(opened
+                        .fullness()
+                        .map_or_else(|| explain(error.into()), |cause| full(Some(&cause)).caused_by(cause)));
                 }
                 error => return Err(explain(error)),
             }
@@ -151,7 +150,8 @@ impl Environment {
             return Err(Error::new(
                 ErrorKind::StorageFull,
                 format!("the store has reached {MAP_BYTES_MAX} bytes; split it"),
-            ));
+            )
+            .having_written_nothing());
         }
         // LMDB must not open one file twice in one process: its locks would be lost.
         *gate = None;
@@ -266,15 +266,14 @@ impl Opened {
         })
     }
 
-    /// Returns true if the file cannot grow. Tries LMDB's own file, because a limit may apply to it
-    /// alone. The file becomes longer than LMDB needs now, which does LMDB no harm.
-    fn is_full(&self) -> bool {
+    /// Returns the reason for which the file cannot grow, if it cannot. Tries LMDB's own file,
+    /// because a limit may apply to it alone. The file becomes longer than LMDB needs now, which
+    /// does LMDB no harm.
+    fn fullness(&self) -> Option<io::Error> {
         let file = self.place.data();
-        let Ok(metadata) = file.metadata() else { return false };
-        matches!(
-            fallocate(file, FallocateFlags::empty(), metadata.len(), PROBE_BYTES),
-            Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG)
-        )
+        let grown = fallocate(file, FallocateFlags::empty(), file.metadata().ok()?.len(), PROBE_BYTES);
+        let error = grown.err()?;
+        matches!(error, Errno::NOSPC | Errno::DQUOT | Errno::FBIG).then(|| error.into())
     }
 
     /// Checks for room behind the file for a write. The length of the file does not change.

@@ -36,8 +36,11 @@ pub(super) fn full(error: Option<&io::Error>) -> Error {
     };
     Error::new(
         ErrorKind::StorageFull,
-        format!("{what}; nothing of this call was written, and it will succeed once there is room"),
+        format!(
+            "{what}; nothing of this call was written, and it will succeed once there is room, which a removal needs too"
+        ),
     )
+    .having_written_nothing()
 }
 
 /// Translates an error of the operating system for the caller.

@@ -56,6 +56,10 @@ impl From<index::Error> for Problem {
             ErrorKind::Disabled => Self::store_unavailable(
                 "the store was switched off by those who run it; the worker's log says what switches it on again",
             ),
+            ErrorKind::StorageFull if error.has_written_nothing() => Self::store_unavailable(
+                "the store is full; nothing was written, and the same request succeeds once there is room, which removing \
+                 documents needs too",
+            ),
             ErrorKind::StorageFull => {
                 Self::store_unavailable(format!("the store is full, and needs room; {MAY_BE_DONE}"))
             }
@@ -72,6 +76,18 @@ impl From<index::Error> for Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Regression: the client of a store that writes a call whole or not at all was told that some
+    /// of it may have been written.
+    #[test]
+    fn a_full_store_that_has_written_nothing() {
+        let error = || index::Error::new(ErrorKind::StorageFull, "the disk is full");
+        let (unknown, nothing) = (Problem::from(error()), Problem::from(error().having_written_nothing()));
+        for (problem, says) in [(unknown, "may have been written"), (nothing, "nothing was written")] {
+            assert_eq!((problem.status().as_u16(), problem.kind()), (503, "store-unavailable"));
+            assert!(problem.body().detail.contains(says));
+        }
+    }
 
     /// Regression: the client was told that its request was wrong, and the path of a file.
     #[test]
