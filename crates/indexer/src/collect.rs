@@ -80,7 +80,8 @@ pub(crate) fn collect(
                     Failed::Final(error) | Failed::Away(Late { last: error, .. }) => error,
                 })?;
                 complain(format_args!(
-                    "error: {error:#}; nothing is lost, trying again in {:.0} s",
+                    "{}; nothing is lost, trying again in {:.0} s",
+                    program::error(&error),
                     next.time.as_secs_f32()
                 ));
                 pause(next.time, stop)?;

@@ -15,10 +15,21 @@ pub fn complain(program: &str, message: fmt::Arguments<'_>) {
     stderr().write_all(format!("{program}: {}\n", line(&message)).as_bytes()).unwrap_or(());
 }
 
-/// Formats an error that ends the program.
+/// Formats an error that ends the program, or a try.
 #[must_use]
 pub fn error(error: &anyhow::Error) -> String {
-    format!("error: {error:#}{}", advice(error))
+    format!("error: {}{}", causes(error), advice(error))
+}
+
+/// An error and its causes, each once: an error of Parquet tells its cause as its own, after its
+/// kind.
+fn causes(error: &anyhow::Error) -> String {
+    let told: Vec<String> = error.chain().map(ToString::to_string).collect();
+    let is_cause = |(n, says): &(usize, &String)| {
+        let cause = says.strip_prefix("External: ").unwrap_or(says);
+        told.get(n + 1).is_none_or(|next| next != cause)
+    };
+    told.iter().enumerate().filter(is_cause).map(|(_, says)| says.as_str()).collect::<Vec<_>>().join(": ")
 }
 
 /// Prints text of several lines.
@@ -46,9 +57,24 @@ fn named(program: &str, error: &clap::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use clap::{Arg, Command};
 
     use super::*;
+
+    /// Regression: `External: No space left on device (os error 28): No space left on device …`.
+    #[test]
+    fn a_cause_is_told_once() {
+        let full = || io::Error::from_raw_os_error(28);
+        let says = full().to_string();
+        let parquet = anyhow::Error::new(full()).context(format!("External: {says}"));
+        assert_eq!(error(&parquet.context("failed to write x")), format!("error: failed to write x: {says}"));
+        let twice = anyhow::Error::new(full()).context(says.clone()).context("failed to write x");
+        assert_eq!(error(&twice), format!("error: failed to write x: {says}"));
+        let other = anyhow::Error::new(full()).context(format!("failed: {says}"));
+        assert_eq!(error(&other), format!("error: failed: {says}: {says}"));
+    }
 
     #[test]
     fn a_fault_of_the_arguments_has_the_name_of_the_program() {
