@@ -180,6 +180,20 @@ fn families_by_hand() {
     }
 }
 
+/// Regression: readers were sent to see what was rejected above, where nothing was.
+#[test]
+fn an_empty_file_and_a_single_document() {
+    for command in ["eval", "tune"] {
+        let stderr = run("pigeonhole", [command, "-q", "/dev/null"]).expect(2).stderr;
+        assert!(stderr.contains("there is no document in what was named\n"), "{stderr}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let one = folder.path().join("one.jsonl");
+    fs::write(&one, corpus(&[("a", "b")])).unwrap();
+    let printed = run("pigeonhole", ["eval", "-q", one.to_str().unwrap()]).expect(0).stdout;
+    assert!(printed.starts_with("1 document, in the middle 1 character; 0 pairs of"), "{printed}");
+}
+
 #[test]
 fn what_is_printed() {
     let news = news();

@@ -15,6 +15,7 @@ mod window;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::fmt;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -224,7 +225,8 @@ fn asked(recipe: &RecipeArgs, min_similarity: Similarity, pairs_max: usize) -> a
 
 fn read(inputs: &corpus::InputOptions, what: What<'_>, progress: &mut Progress) -> anyhow::Result<Texts> {
     let texts = Texts::read(inputs, what, progress)?;
-    ensure!(texts.len() > 0, "there is no document in what was named: see what was rejected above");
+    let rejected = if texts.n_rejected > 0 { ": see what was rejected above" } else { "" };
+    ensure!(texts.len() > 0, "there is no document in what was named{rejected}");
     if let Some(field) = what.families {
         ensure!(
             texts.families.iter().any(Option::is_some),
@@ -232,6 +234,13 @@ fn read(inputs: &corpus::InputOptions, what: What<'_>, progress: &mut Progress) 
         );
     }
     Ok(texts)
+}
+
+/// Formats a number of things, whose name is of one of them.
+fn counted(number: impl fmt::Display, name: &str) -> String {
+    let number = number.to_string();
+    let plural = if number == "1" { "" } else { "s" };
+    format!("{number} {name}{plural}")
 }
 
 fn say_rejected(texts: &Texts) {

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use program::page::{CHART_STYLE, Marked, Page, Side, beside, fold, sortable, windows};
 
 use super::report::shown;
-use super::{Evaluated, Ground};
+use super::{Evaluated, Ground, counted};
 
 /// Renders the page, with `n_examples` of each list.
 pub(super) fn page(ground: &Ground<'_>, evaluated: &[Evaluated], n_examples: usize) -> String {
@@ -20,8 +20,9 @@ pub(super) fn page(ground: &Ground<'_>, evaluated: &[Evaluated], n_examples: usi
             h1 { "What is found of near-duplicates" }
             p { "pigeonhole " (env!("CARGO_PKG_VERSION")) }
             p {
-                (Grouped(n)) " documents, in the middle " (Grouped(ground.texts.median_length() as u64)) " characters; "
-                (Grouped(ground.pairs.len() as u64)) " pairs of a similarity of " (min) " and more, all found by an exact join."
+                (counted(Grouped(n), "document")) ", in the middle "
+                (counted(Grouped(ground.texts.median_length() as u64), "character")) "; "
+                (counted(Grouped(ground.pairs.len() as u64), "pair")) " of a similarity of " (min) " and more, all found by an exact join."
                 @for left_out in ground.left_out() { " " (left_out) "." }
                 @if ground.texts.n_rejected > 0 {
                     " " (Grouped(ground.texts.n_rejected)) " records were rejected and are in no figure."

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use evaluation::{Band, FamilyScore};
 
 use super::window::excerpts;
-use super::{Evaluated, Ground};
+use super::{Evaluated, Ground, counted};
 
 pub(super) fn print(
     out: &mut dyn Write,
@@ -16,10 +16,10 @@ pub(super) fn print(
     let (texts, min) = (ground.texts, ground.min_similarity());
     writeln!(
         out,
-        "{} documents, in the middle {} characters; {} pairs of similarity {min} and more",
-        texts.len(),
-        texts.median_length(),
-        ground.pairs.len(),
+        "{}, in the middle {}; {} of similarity {min} and more",
+        counted(texts.len(), "document"),
+        counted(texts.median_length(), "character"),
+        counted(ground.pairs.len(), "pair"),
     )?;
     ground.left_out().iter().try_for_each(|left_out| writeln!(out, "{left_out}"))?;
     writeln!(

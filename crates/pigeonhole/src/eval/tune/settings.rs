@@ -13,7 +13,7 @@ use program::flags::RecipeArgs;
 
 use super::super::report::shown;
 use super::super::variant::Bands;
-use super::super::{Evaluated, Ground};
+use super::super::{Evaluated, Ground, counted};
 use super::thresholds::Thresholds;
 use super::{ABOUT, LEAST_RECALL, histogram, is_sure};
 use crate::shell::of_shell;
@@ -93,13 +93,13 @@ impl Settings<'_> {
     fn sample(&self) -> String {
         let texts = self.ground.texts;
         let of = match &self.ground.left_out()[..] {
-            [] => format!("all {} documents", Grouped(texts.len() as u64)),
+            [] => format!("all {}", counted(Grouped(texts.len() as u64), "document")),
             left_out => left_out.join("; "),
         };
         format!(
-            "Measured on {of}; in the middle {} characters. Pairs with a Jaccard similarity of {} and more, of character \
+            "Measured on {of}; in the middle {}. Pairs with a Jaccard similarity of {} and more, of character \
              n-grams, all found by an exact join: {}.",
-            Grouped(texts.median_length() as u64),
+            counted(Grouped(texts.median_length() as u64), "character"),
             self.ground.min_similarity(),
             Grouped(self.ground.pairs.len() as u64),
         )
