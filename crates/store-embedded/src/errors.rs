@@ -37,7 +37,8 @@ pub(super) fn full(error: Option<&io::Error>) -> Error {
     Error::new(
         ErrorKind::StorageFull,
         format!(
-            "{what}; nothing of this call was written, and it will succeed once there is room, which a removal needs too"
+            "{what}; nothing of this call was written, and it will succeed once there is room, which a removal \
+             needs too"
         ),
     )
     .having_written_nothing()

@@ -22,7 +22,8 @@ pub(super) fn page(ground: &Ground<'_>, evaluated: &[Evaluated], n_examples: usi
             p {
                 (counted(Grouped(n), "document")) ", in the middle "
                 (counted(Grouped(ground.texts.median_length() as u64), "character")) "; "
-                (counted(Grouped(ground.pairs.len() as u64), "pair")) " of a similarity of " (min) " and more, all found by an exact join."
+                (counted(Grouped(ground.pairs.len() as u64), "pair")) " of a similarity of " (min)
+                " and more, all found by an exact join."
                 @for left_out in ground.left_out() { " " (left_out) "." }
                 @if ground.texts.n_rejected > 0 {
                     " " (Grouped(ground.texts.n_rejected)) " records were rejected and are in no figure."

@@ -57,8 +57,8 @@ impl From<index::Error> for Problem {
                 "the store was switched off by those who run it; the worker's log says what switches it on again",
             ),
             ErrorKind::StorageFull if error.has_written_nothing() => Self::store_unavailable(
-                "the store is full; nothing was written, and the same request succeeds once there is room, which removing \
-                 documents needs too",
+                "the store is full; nothing was written, and the same request succeeds once there is room, which \
+                 removing documents needs too",
             ),
             ErrorKind::StorageFull => {
                 Self::store_unavailable(format!("the store is full, and needs room; {MAY_BE_DONE}"))

@@ -124,7 +124,8 @@ fn create(env: &Env, writers: &Turns, patience: Duration) -> Result<([Raw; NAMES
     match created? {
         CommitOrAbort::Commit(databases) => Ok(databases),
         CommitOrAbort::Abort(true) => Err(Error::corrupt(format!(
-            "a database in {directory} has another name than was written; restore the index from a backup or build it anew"
+            "a database in {directory} has another name than was written; restore the index from a backup or \
+             build it anew"
         ))
         .into()),
         CommitOrAbort::Abort(false) => {

@@ -114,7 +114,8 @@ type Visit<'v> = dyn FnMut(&mut Walk<'_>, &Leaf) -> Result<()> + 'v;
 
 impl Walk<'_> {
     /// Checks a tree with such keys whose root is in page `named_in`, and calls `visit` with the
-    /// entries of its leaves in turn; outside of the free pages not with the values in their leaves.
+    /// entries of its leaves in turn; outside of the free pages not with the values in their
+    /// leaves.
     fn tree(
         &mut self,
         tree: Tree,

@@ -70,8 +70,8 @@ impl Place {
             }
     }
 
-    /// Goes on to the end of a leaf, and calls `visit` with the place of each key and its value. Returns the number of keys;
-    /// `None` if LMDB cannot have written the leaf there.
+    /// Goes on to the end of a leaf, and calls `visit` with the place of each key and its value.
+    /// Returns the number of keys; `None` if LMDB cannot have written the leaf there.
     pub(super) fn leaf(&mut self, page: &[u8], mut visit: impl FnMut(Range<usize>, Value)) -> Option<u64> {
         let nodes = Nodes::of(page)?;
         let (mut n_bytes, mut n_keys, mut before) = (0, 0, None);
