@@ -173,7 +173,8 @@ fn a_crowd_ends_where_its_check_fails() {
     let all = cells(engine.index());
     let (n_steps, n_bytes_most) = (StdCell::new(0), StdCell::new(0));
     let run = |n_steps_max: u64, n_bytes_max: u64| {
-        (n_steps.set(0), n_bytes_most.set(0));
+        n_steps.set(0);
+        n_bytes_most.set(0);
         let check = |n_bytes: u64| {
             n_steps.set(n_steps.get() + u64::from(n_bytes == 0));
             n_bytes_most.set(n_bytes_most.get().max(n_bytes));
