@@ -109,6 +109,13 @@ impl Cli {
         Self::from_arg_matches(&matches).unwrap_or_else(|error| program::exit_with("indexer", &error))
     }
 
+    /// The task of a command line, for tests of the rooms below.
+    #[cfg(test)]
+    pub(crate) fn task_of(words: &[&str]) -> crate::commands::Task {
+        let matches = Self::command_line().try_get_matches_from(words).unwrap();
+        Self::from_arg_matches(&matches).unwrap().command.task().unwrap().unwrap()
+    }
+
     /// The command line with all its arguments.
     pub(crate) fn command_line() -> clap::Command {
         let command = APART.into_iter().fold(Self::command(), |command, (name, flag)| {

@@ -30,7 +30,6 @@ use super::place::{Before, Place};
 use super::turns::Turns;
 use super::{directory, pages};
 
-pub(super) use self::databases::{NAME_BYTES, key_bytes};
 pub(super) use self::map::open_env;
 
 /// The key in `meta` of the metadata.

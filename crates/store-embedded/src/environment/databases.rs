@@ -1,6 +1,5 @@
 //! The databases of an environment: found by name, and created where there are none.
 
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use heed::types::Bytes;
@@ -19,18 +18,6 @@ const TEXTS: &str = "pigeonhole.texts";
 
 /// The database of the image's blocks, made by the first image.
 const IMAGE: &str = "pigeonhole.image";
-
-/// The bytes of names of databases, and of keys without a fixed length: LMDB takes no others.
-pub(crate) const NAME_BYTES: RangeInclusive<usize> = 1..=511;
-
-/// Returns the lengths that keys can have in a database.
-pub(crate) fn key_bytes(name: &[u8]) -> RangeInclusive<usize> {
-    match name {
-        b"pigeonhole.log" | b"pigeonhole.removals" | b"pigeonhole.texts" => 8..=8,
-        b"pigeonhole.image" => 13..=13,
-        _ => NAME_BYTES,
-    }
-}
 
 /// The most databases of an environment.
 pub(super) const N_MAX: u32 = NAMES.len() as u32 + 2;

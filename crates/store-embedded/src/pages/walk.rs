@@ -18,7 +18,6 @@ use index::{Error, Result};
 
 use self::marks::Marks;
 use self::nodes::{Keys, Place, Value};
-use super::super::environment::{NAME_BYTES, key_bytes};
 use super::{
     BRANCH, DEPTH_MAX, HEADER_BYTES, LEAF, META, NO_PAGE, NUMBER_BYTES, OVERFLOW, Root, Tree, read_at,
     root_of, unreadable,
@@ -58,9 +57,9 @@ pub(crate) fn check(file: &File, txn_id: u64, pages: Pages) -> Result<bool> {
     walk.tree(root.free, Keys::Transactions, page, Pages::All, &mut |walk, leaf| walk.free_pages(leaf))?;
     walk.is_in_free = false;
     let mut databases = Vec::new();
-    walk.tree(root.main, Keys::Bytes(NAME_BYTES), page, Pages::All, &mut |walk, leaf| {
+    walk.tree(root.main, Keys::NAMES, page, Pages::All, &mut |walk, leaf| {
         if let Value::Database(tree) = leaf.value {
-            databases.push((tree, Keys::Bytes(key_bytes(&walk.bytes[leaf.key.clone()])), leaf.page));
+            databases.push((tree, Keys::of_database(&walk.bytes[leaf.key.clone()]), leaf.page));
         }
         Ok(())
     })?;

@@ -1,9 +1,7 @@
 use std::fs;
 
-use clap::FromArgMatches;
-
 use super::*;
-use crate::cli::Cli;
+use crate::Cli;
 use crate::commands::Task;
 use crate::pipeline::PANICKING;
 
@@ -15,9 +13,8 @@ fn run_over(records: &str, keep: &str, is_spilled: bool) -> (u64, u64, [String; 
     let [input, kept, rejected] = ["input.jsonl", "kept.jsonl", "rejected.jsonl"].map(at);
     fs::write(&input, records).unwrap();
     let words = ["indexer", "dedup", "-q", &input, "--output", &kept, "--rejects", &rejected, "--keep", keep];
-    let matches = Cli::command_line().try_get_matches_from(words).unwrap();
-    let task = Cli::from_arg_matches(&matches).unwrap().command.task().unwrap();
-    let Some(Task::Dedup(options)) = task else { panic!("{task:?}") };
+    let task = Cli::task_of(&words);
+    let Task::Dedup(options) = task else { panic!("{task:?}") };
     let mut spilling = Spilling { is_wanted: is_spilled, ..Spilling::default() };
     let report = attempt(&options, None, &mut None, &mut spilling).unwrap();
     let Counts::Deduplicated(counts) = report.counts else { panic!("{report}") };

@@ -22,6 +22,18 @@ pub(super) enum Keys {
 }
 
 impl Keys {
+    /// The names of databases, and keys without a fixed length: LMDB takes no others.
+    pub(super) const NAMES: Self = Self::Bytes(1..=511);
+
+    /// The keys that a database can have.
+    pub(super) fn of_database(name: &[u8]) -> Self {
+        match name {
+            b"pigeonhole.log" | b"pigeonhole.removals" | b"pigeonhole.texts" => Self::Bytes(8..=8),
+            b"pigeonhole.image" => Self::Bytes(13..=13),
+            _ => Self::NAMES,
+        }
+    }
+
     fn is_one(&self, key: &[u8]) -> bool {
         match self {
             Self::Transactions => key.len() == NUMBER_BYTES,
