@@ -337,6 +337,7 @@ mod tests {
         check(Vec::new(), 10);
         check(vec![Vec::new()], 10);
     }
+
     #[test]
     fn a_damaged_run_is_an_error() {
         let folder = tempfile::tempdir().unwrap();

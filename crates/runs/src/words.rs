@@ -315,6 +315,7 @@ mod tests {
             prop_assert_eq!(folder.path().read_dir().unwrap().count(), 0, "no file has a name");
         }
     }
+
     /// Damage of a part was once a word like others, and the answer another one.
     #[test]
     fn a_damaged_part_is_an_error() {

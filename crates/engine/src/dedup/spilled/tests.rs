@@ -156,7 +156,7 @@ fn ids_that_come_again_are_decided_as_in_memory() {
             "abcdefgh".repeat(n as usize)
         );
         let [capitals, same_set] = [one.to_uppercase(), one.clone() + &part];
-        let other = "A dog ran past the church on the hill, and nobody saw where it went.".to_owned();
+        let other = "A dog ran past the church on the hill, and no one saw where it went.".to_owned();
         let texts = [String::new(), capitals, same_set, one.clone(), one, other, String::new()];
         texts.into_iter().cycle().skip(n as usize).take(21).map(move |text| (format!("id {n}"), text))
     };
