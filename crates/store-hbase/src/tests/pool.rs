@@ -65,15 +65,12 @@ fn an_unread_reply_is_never_taken_for_another() {
     ] {
         let place = gateway::place();
         // No time to try again: the second call meets the rest of the first.
-        let store = place.store_with(Options {
-            n_connections: 1,
-            patience: Duration::ZERO,
-            reply_timeout: Duration::from_millis(500),
-            ..OPTIONS
-        });
+        let store = place.store_with(Options { n_connections: 1, patience: Duration::ZERO, ..OPTIONS });
         let (a, b) = (document("a", 1), document("b", 2));
         store.insert(&[a.clone(), b.clone()]).unwrap();
         for method in ["getRowsWithColumns", "scannerOpenWithScan", "scannerGetList", "scannerClose"] {
+            // Requests that were left on a broken connection would take the fault.
+            assert!(place.hbase.wait_for_connections(1, OPTIONS.patience));
             place.hbase.fail(Fault::on(method, kind.clone()));
             let answer = if method == "getRowsWithColumns" {
                 store.get(&[id("a")]).map(drop)
