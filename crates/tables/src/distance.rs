@@ -1,6 +1,6 @@
 //! The comparison that every candidate goes through.
 
-use simhash::Distance;
+use simhash::{Distance, Fingerprint};
 
 /// Returns true if at most `max_distance` bits are set.
 ///
@@ -13,6 +13,15 @@ pub(crate) fn is_within(differing: u64, max_distance: Distance) -> bool {
         return without_lowest(without_lowest(without_lowest(differing))) == 0;
     }
     differing.count_ones() <= max_distance.as_bits()
+}
+
+/// Returns the distance of two fingerprints, if it is at most `max_distance`.
+#[inline]
+pub(crate) fn within(a: Fingerprint, b: Fingerprint, max_distance: Distance) -> Option<Distance> {
+    if max_distance.as_bits() == 3 && !is_within(a.0 ^ b.0, max_distance) {
+        return None;
+    }
+    Some(a.distance(b)).filter(|&distance| distance <= max_distance)
 }
 
 #[cfg(test)]
