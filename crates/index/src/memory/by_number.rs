@@ -1,6 +1,6 @@
 //! Byte strings by numbers that ascend.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::ops::{Bound, RangeBounds};
 
 /// The numbers of a chunk: a bit each in a word.
@@ -10,8 +10,8 @@ const CHUNK_LEN: u64 = u64::BITS as u64;
 /// 6 bytes more.
 #[derive(Debug, Default)]
 pub(super) struct ByNumber {
-    /// The chunks by number / [`CHUNK_LEN`]. None is empty.
-    chunks: BTreeMap<u64, Chunk>,
+    /// The chunks, ascending by number / [`CHUNK_LEN`]. None is empty.
+    chunks: VecDeque<(u64, Chunk)>,
     len: usize,
 }
 
@@ -79,27 +79,49 @@ impl ByNumber {
         self.len
     }
 
+    /// The place of the chunk of this key, or else where it would be: its distance to the first
+    /// chunk, less the chunks that are missing between the two.
+    fn find(&self, key: u64) -> Result<usize, usize> {
+        let Some(&(first, _)) = self.chunks.front() else { return Err(0) };
+        let at_most = usize::try_from(key.saturating_sub(first)).unwrap_or(usize::MAX);
+        match self.chunks.get(at_most) {
+            Some(&(at, _)) if at == key => Ok(at_most),
+            _ => self.chunks.binary_search_by_key(&key, |&(at, _)| at),
+        }
+    }
+
     pub(super) fn get(&self, number: u64) -> Option<&[u8]> {
-        let (chunk, bit) = split(number);
-        let chunk = self.chunks.get(&chunk).filter(|chunk| chunk.has(bit))?;
-        Some(chunk.at(chunk.place(bit)))
+        let (key, bit) = split(number);
+        let chunk = &self.chunks[self.find(key).ok()?].1;
+        chunk.has(bit).then(|| chunk.at(chunk.place(bit)))
     }
 
     /// Adds a string under a number above all that were ever used.
     pub(super) fn push(&mut self, number: u64, bytes: &[u8]) {
         debug_assert!(self.last().is_none_or(|(last, _)| last < number), "{number} does not ascend");
-        let (chunk, bit) = split(number);
-        self.chunks.entry(chunk).or_default().push(bit, bytes);
+        let (key, bit) = split(number);
+        match self.chunks.back_mut() {
+            Some((last, chunk)) if *last == key => chunk.push(bit, bytes),
+            _ => {
+                let mut chunk = Chunk::default();
+                chunk.push(bit, bytes);
+                self.chunks.push_back((key, chunk));
+            }
+        }
         self.len += 1;
     }
 
     /// Removes a string. Returns false if there is none under this number.
     pub(super) fn remove(&mut self, number: u64) -> bool {
         let (key, bit) = split(number);
-        let Some(chunk) = self.chunks.get_mut(&key).filter(|chunk| chunk.has(bit)) else { return false };
+        let Ok(at) = self.find(key) else { return false };
+        let chunk = &mut self.chunks[at].1;
+        if !chunk.has(bit) {
+            return false;
+        }
         chunk.remove(bit);
         if chunk.numbers == 0 {
-            self.chunks.remove(&key);
+            self.chunks.remove(at);
         }
         self.len -= 1;
         true
@@ -107,14 +129,20 @@ impl ByNumber {
 
     /// The strings of a range of numbers, ascending.
     pub(super) fn range(&self, numbers: impl RangeBounds<u64>) -> impl Iterator<Item = (u64, &[u8])> {
-        let of_chunk = |bound: Bound<&u64>| match bound {
-            Bound::Included(&number) | Bound::Excluded(&number) => Bound::Included(number / CHUNK_LEN),
-            Bound::Unbounded => Bound::Unbounded,
+        let place = |number: u64| self.find(number / CHUNK_LEN);
+        let start = match numbers.start_bound() {
+            Bound::Included(&number) | Bound::Excluded(&number) => place(number).unwrap_or_else(|at| at),
+            Bound::Unbounded => 0,
         };
-        let chunks = (of_chunk(numbers.start_bound()), of_chunk(numbers.end_bound()));
-        let all = self.chunks.range(chunks).flat_map(|(&chunk, held)| {
+        let end = match numbers.end_bound() {
+            Bound::Included(&number) | Bound::Excluded(&number) => {
+                place(number).map_or_else(|at| at, |at| at + 1)
+            }
+            Bound::Unbounded => self.chunks.len(),
+        };
+        let all = self.chunks.range(start..end.max(start)).flat_map(|(key, held)| {
             let bits = (0..u64::BITS).filter(|&bit| held.has(bit));
-            bits.enumerate().map(move |(place, bit)| (chunk * CHUNK_LEN + u64::from(bit), held.at(place)))
+            bits.enumerate().map(move |(place, bit)| (key * CHUNK_LEN + u64::from(bit), held.at(place)))
         });
         all.filter(move |(number, _)| numbers.contains(number))
     }
@@ -122,8 +150,9 @@ impl ByNumber {
     /// The string of the greatest number below this one.
     pub(super) fn last_below(&self, number: u64) -> Option<(u64, &[u8])> {
         let (key, bit) = split(number);
-        self.chunks.range(..=key).rev().find_map(|(&chunk, held)| {
-            let numbers = if chunk == key { held.numbers & !(u64::MAX << bit) } else { held.numbers };
+        let end = self.find(key).map_or_else(|at| at, |at| at + 1);
+        self.chunks.range(..end).rev().find_map(|(chunk, held)| {
+            let numbers = if *chunk == key { held.numbers & !(u64::MAX << bit) } else { held.numbers };
             let bit = numbers.checked_ilog2()?;
             Some((chunk * CHUNK_LEN + u64::from(bit), held.at(held.place(bit))))
         })
@@ -131,7 +160,7 @@ impl ByNumber {
 
     /// The string of the greatest number.
     pub(super) fn last(&self) -> Option<(u64, &[u8])> {
-        let (&chunk, held) = self.chunks.last_key_value()?;
+        let (chunk, held) = self.chunks.back()?;
         let number = chunk * CHUNK_LEN + u64::from(held.numbers.checked_ilog2()?);
         Some((number, held.at(held.ends.len() - 1)))
     }
@@ -139,6 +168,8 @@ impl ByNumber {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -186,7 +217,7 @@ mod tests {
                 held.remove(number - 100);
             }
         }
-        let room: usize = held.chunks.values().map(|chunk| chunk.bytes.capacity()).sum();
+        let room: usize = held.chunks.iter().map(|(_, chunk)| chunk.bytes.capacity()).sum();
         assert!(room <= 3 * 64 * held.len(), "{room} for {}", held.len());
     }
 }
