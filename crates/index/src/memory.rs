@@ -166,6 +166,10 @@ impl Documents for Contents {
         self.document(number)?.features().map(Cow::Owned)
     }
 
+    fn signature_bytes(&self, number: u64) -> Result<Option<&[u8]>> {
+        self.document(number)?.signature_bytes()
+    }
+
     fn text(&self, number: u64) -> Result<Option<Text>> {
         self.texts.get(number)
     }

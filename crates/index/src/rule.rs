@@ -2,7 +2,7 @@
 
 mod nearness;
 
-use minhash::{Basis, Comparison, FilingScheme, Signature, Similarity};
+use minhash::{Basis, Comparison, FilingScheme, Sieve, Signature, Similarity};
 use simhash::{BucketKey, Distance, Facet};
 
 pub use self::nearness::Nearness;
@@ -225,6 +225,14 @@ impl Rule {
         let at_most = compared.similarity.get() + margin(compared.similarity);
         let worth = Glance::Worth { estimate: compared.similarity, at_most: Similarity::clamped(at_most) };
         if is_worth { worth } else { Glance::Far }
+    }
+
+    /// The sieve by which most candidates of a query that a [`glance`](Self::glance) would call far
+    /// are told from the bytes of their signatures; `None` where such bytes do not decide.
+    #[must_use]
+    pub fn sieve(&self, query: &Features) -> Option<Sieve> {
+        let least = self.least_of_sets().filter(|_| self.contained.is_none())?;
+        Sieve::new(query.signature.as_ref()?, least)
     }
 
     /// The nearness of a candidate, if confirmed: by a count where both texts are there and the

@@ -45,7 +45,7 @@ pub use filing::{Filing, SetKind};
 pub use filing_scheme::{FilingScheme, FilingSchemeError};
 pub use hash::{hash_each, hash_words};
 pub use signature::{
-    Basis, Comparison, LONG_BINS, Maker as SignatureMaker, SHORT_BINS, Signature, SignatureError,
+    Basis, Comparison, LONG_BINS, Maker as SignatureMaker, SHORT_BINS, Sieve, Signature, SignatureError,
 };
 pub use similarity::Similarity;
 pub use sketcher::{Sketched, Sketcher};

@@ -5,6 +5,7 @@
 //! [`Signature::decode`].
 
 mod maker;
+mod sieve;
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use crate::{Bins, Similarity};
 
 pub use maker::Maker;
+pub use sieve::Sieve;
 
 /// The number of bins of a long sketch.
 pub const LONG_BINS: usize = 256;
@@ -296,11 +298,7 @@ impl Signature {
     }
 
     fn set(&self) -> Option<Set<'_>> {
-        match self.kind() {
-            SHORT => Some(self.body().as_chunks().0),
-            BOTH => Some(self.body()[LONG_LEN..].as_chunks().0),
-            _ => None,
-        }
+        set_of(&self.bytes)
     }
 
     /// Returns the bytes of a hash that a set would keep of its only element.
@@ -343,6 +341,18 @@ impl fmt::Debug for Signature {
         let shown: String = self.bytes.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
         write!(f, "Signature({shown}…, {} B)", self.bytes.len())
     }
+}
+
+/// Returns the small set in the bytes of a signature, if there is one.
+fn set_of(bytes: &[u8]) -> Option<Set<'_>> {
+    let first = *bytes.first()?;
+    let body = bytes.get(if first & 0xf0 == VERSION_WITH_NUMBERS { 1 + NUMBERS_LEN } else { 1 }..)?;
+    let set = match first & 0xf {
+        SHORT => body,
+        BOTH => body.get(LONG_LEN..)?,
+        _ => return None,
+    };
+    Some(set.as_chunks().0)
 }
 
 /// Returns the number of elements in both of two ascending lists.

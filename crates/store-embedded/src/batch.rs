@@ -349,6 +349,10 @@ impl Documents for Records<'_, '_> {
         record::decode_features(number, record_of(self.opened, self.txn, number)?).map(Cow::Owned)
     }
 
+    fn signature_bytes(&self, number: u64) -> Result<Option<&[u8]>> {
+        record::signature_bytes(number, record_of(self.opened, self.txn, number)?)
+    }
+
     fn text(&self, number: u64) -> Result<Option<Text>> {
         let Some((committed, inserted)) = self.texts else { return Ok(None) };
         let inserted = inserted.and_then(|inserted| inserted.get(&number));

@@ -98,6 +98,11 @@ pub(super) fn decode_features(number: u64, bytes: &[u8]) -> Result<Features> {
     unseal(number, bytes, DOCUMENT)?.features(number)
 }
 
+/// Returns the bytes of the signature in a document's record, if it has one.
+pub(super) fn signature_bytes(number: u64, bytes: &[u8]) -> Result<Option<&[u8]>> {
+    unseal(number, bytes, DOCUMENT).map(|parts| parts.signature)
+}
+
 /// Decodes only the id of a document's record.
 pub(super) fn decode_id(number: u64, bytes: &[u8]) -> Result<DocumentId> {
     document_id(number, unseal(number, bytes, DOCUMENT)?.rest)

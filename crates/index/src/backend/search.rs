@@ -69,6 +69,15 @@ pub trait Documents {
     /// As [`id`](Self::id).
     fn features(&self, number: u64) -> Result<Cow<'_, Features>>;
 
+    /// The bytes of a document's signature, where they are at hand without the rest of its
+    /// features; `None` says nothing.
+    ///
+    /// # Errors
+    /// As [`id`](Self::id).
+    fn signature_bytes(&self, _number: u64) -> Result<Option<&[u8]>> {
+        Ok(None)
+    }
+
     /// The text of a document, if kept.
     ///
     /// # Errors

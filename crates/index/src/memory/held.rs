@@ -70,6 +70,11 @@ impl<'a> Held<'a> {
         self.split().map(|(features, _)| features)
     }
 
+    /// The bytes of the signature.
+    pub(super) fn signature_bytes(&self) -> Result<Option<&'a [u8]>> {
+        self.split_bytes().map(|(_, signature, _)| signature)
+    }
+
     /// The document as it was given, without its text.
     pub(super) fn stored(&self, kind: &SketchKind) -> Result<StoredDocument> {
         let (features, mut rest) = self.split()?;
@@ -96,18 +101,24 @@ impl<'a> Held<'a> {
 
     /// The features, and the bytes after them.
     fn split(&self) -> Result<(Features, &'a [u8])> {
-        let mut rest = self.rest;
-        let mut features = Features::default();
+        let (simhash, signature, rest) = self.split_bytes()?;
+        let signature = signature.map(Signature::decode).transpose();
+        let signature = signature.map_err(|error| damaged().caused_by(error))?;
+        Ok((Features { simhash, signature, text: None }, rest))
+    }
+
+    /// The simhash, the bytes of the signature, and the bytes after them.
+    fn split_bytes(&self) -> Result<(Option<Fingerprint>, Option<&'a [u8]>, &'a [u8])> {
+        let (mut simhash, mut signature, mut rest) = (None, None, self.rest);
         if self.parts & SIMHASH != 0 {
-            let (simhash, others) = rest.split_first_chunk().ok_or_else(damaged)?;
-            features.simhash = Some(Fingerprint(u64::from_be_bytes(*simhash)));
+            let (bytes, others) = rest.split_first_chunk().ok_or_else(damaged)?;
+            simhash = Some(Fingerprint(u64::from_be_bytes(*bytes)));
             rest = others;
         }
         if self.parts & SIGNATURE != 0 {
-            let signature = take(&mut rest).map(Signature::decode).ok_or_else(damaged)?;
-            features.signature = Some(signature.map_err(|error| damaged().caused_by(error))?);
+            signature = Some(take(&mut rest).ok_or_else(damaged)?);
         }
-        Ok((features, rest))
+        Ok((simhash, signature, rest))
     }
 }
 

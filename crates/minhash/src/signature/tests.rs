@@ -252,3 +252,48 @@ proptest! {
         prop_assert_ne!(Signature::decode(&bytes), Ok(signature));
     }
 }
+
+proptest! {
+    /// A sieve excludes nothing similar enough, and of what is compared as a set and is far from it
+    /// nearly all.
+    #[test]
+    fn a_sieve_lets_all_that_is_similar_pass(
+        size in 1_u64..256,
+        others in prop::collection::vec((0_u64..300, 1_u64..256, any::<bool>()), 1..40),
+        least in 0.0..1.0,
+    ) {
+        let set = elements(0..size);
+        let of = Signature::short(&set).unwrap();
+        let least = Similarity::clamped(least);
+        let (mut n_far, mut n_excluded) = (0, 0);
+        for with_numbers in [false, true] {
+            let of = if with_numbers { of.clone().with_numbers(1) } else { of.clone() };
+            let sieve = Sieve::new(&of, least).unwrap();
+            for &(from, n, has_both) in &others {
+                let other = elements(from..from + n);
+                let other = match has_both {
+                    true => Signature::both(&bins(&other), n, &other).unwrap().with_numbers(7),
+                    false => Signature::short(&other).unwrap(),
+                };
+                let similarity = Signature::compare(&of, &other).similarity;
+                let is_excluded = sieve.excludes(other.as_bytes());
+                prop_assert!(!is_excluded || similarity < least);
+                n_far += u32::from(similarity.get() < least.get() - 0.15);
+                n_excluded += u32::from(is_excluded && similarity.get() < least.get() - 0.15);
+            }
+        }
+        prop_assert!(n_excluded * 10 >= n_far * 9, "{n_excluded} of {n_far}");
+    }
+}
+
+#[test]
+fn a_sieve_is_of_sets_alone() {
+    let (small, large) = (elements(0..20), elements(0..500));
+    let long = Signature::long(&bins(&large), 500);
+    assert!(Sieve::new(&long, Similarity::ONE).is_none());
+    assert!(Sieve::new(&Signature::equality(1), Similarity::ONE).is_none());
+    let sieve = Sieve::new(&Signature::short(&small).unwrap(), Similarity::ONE).unwrap();
+    for bytes in [&[][..], &[0], long.as_bytes(), Signature::equality(1).as_bytes()] {
+        assert!(!sieve.excludes(bytes), "{bytes:?}");
+    }
+}

@@ -12,6 +12,9 @@ use crate::backend::nearest::Nearest;
 use crate::sketch::Family;
 use crate::{Error, Features, Glance, Match, Nearness, Neighbours, Promise, Result, Rule, Sketch};
 
+/// The number of candidates of a query from which a sieve is worth its making.
+const SIEVED_FROM: usize = 8;
+
 /// A document proposed by a facet of a query.
 #[derive(Clone, Copy)]
 struct Candidate {
@@ -43,6 +46,8 @@ impl Asked {
 #[derive(Default)]
 pub(super) struct Candidates {
     proposed: Vec<Candidate>,
+    /// The number of searches in tables that proposed any.
+    n_sources: usize,
     pub(super) cost: Cost,
     /// The queries with candidates left out.
     bounded: BTreeSet<usize>,
@@ -62,19 +67,22 @@ impl Candidates {
                 .enumerate()
                 .filter_map(|(place, query)| Some((place, query.facet(family)?)))
                 .unzip();
+            let n_before = self.proposed.len();
             self.cost += tables.near(&facets, rule.within(family), &mut |hit| {
                 let numbers = hit.numbers.iter().copied().filter(|&number| counts(number));
                 let (query, promise) = (places[hit.query], Promise::new(family, hit.distance));
                 self.proposed.extend(numbers.map(|number| Candidate { query, number, promise }));
             })?;
+            self.n_sources += usize::from(self.proposed.len() > n_before);
         }
         Ok(())
     }
 
-    /// The candidates of a single query, proposed elsewhere.
+    /// The candidates of a single query, proposed elsewhere, some perhaps several times.
     pub(super) fn of_query(proposed: impl IntoIterator<Item = (u64, Promise)>) -> Self {
         let candidate = |(number, promise)| Candidate { query: 0, number, promise };
-        Self { proposed: proposed.into_iter().map(candidate).collect(), ..Self::default() }
+        let proposed = proposed.into_iter().map(candidate).collect();
+        Self { proposed, n_sources: Family::ALL.len(), ..Self::default() }
     }
 
     /// The number of queries with candidates left out.
@@ -93,8 +101,11 @@ impl Candidates {
             self.proposed.select_nth_unstable_by_key(n_max, |found| (found.promise, found.number));
             self.proposed.truncate(n_max + 1);
         }
-        self.proposed.sort_unstable_by_key(|found| (found.query, found.number, found.promise));
-        self.proposed.dedup_by_key(|found| (found.query, found.number));
+        // A single search proposes in the order of its queries, and a document once to each.
+        if self.n_sources > 1 {
+            self.proposed.sort_unstable_by_key(|found| (found.query, found.number, found.promise));
+            self.proposed.dedup_by_key(|found| (found.query, found.number));
+        }
         let Some(n_max) = rule.candidates_max else { return };
         let is_above = |of_query: &[Candidate]| of_query.len() > n_max;
         if self.proposed.chunk_by(|a, b| a.query == b.query).any(is_above) {
@@ -138,7 +149,13 @@ impl Candidates {
                 Ok::<_, Error>(())
             };
             worth.clear();
+            let sieve = if of_query.len() < SIEVED_FROM { None } else { rule.sieve(query) };
             for &Candidate { number, .. } in of_query {
+                if let Some(sieve) = &sieve
+                    && documents.signature_bytes(number)?.is_some_and(|bytes| sieve.excludes(bytes))
+                {
+                    continue;
+                }
                 let features = documents.features(number)?;
                 match rule.glance(query, &features) {
                     Glance::Far => {}
