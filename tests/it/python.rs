@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::support::{Suite, root, run_command, venv};
+use crate::support::{SHORT_LIVED, Suite, root, run_command, venv};
 
 /// The wheel, the source distribution, and a Python with the wheel and with all libraries that its
 /// tests use.
@@ -64,7 +64,9 @@ fn the_python_package_passes_its_own_tests() {
     let cache = ["-p", "no:cacheprovider"];
     // Doctests are those of the installed package: the folder of its source has no native half.
     let tests = ["--quiet", "--doctest-modules", "tests", "--pyargs", "pigeonhole"];
-    let ran = run_command(module(python, "pytest").args(cache).args(tests)).expect(0);
+    let mut pytest = module(python, "pytest");
+    pytest.env("SPARK_SUBMIT_OPTS", SHORT_LIVED).args(cache).args(tests);
+    let ran = run_command(&mut pytest).expect(0);
     assert!(ran.stdout.contains(" passed") && !ran.stdout.contains("skipped"), "{}", ran.stdout);
 }
 

@@ -32,7 +32,7 @@ pub(crate) use browser::{BROWSER, Browser, Engine, browser, key};
 pub(crate) use door::Door;
 pub(crate) use figures::Figures;
 pub(crate) use gate::{Gate, Mood};
-pub(crate) use hbase::{Foreground, Hbase, HbaseOfAReader, alone, hbase};
+pub(crate) use hbase::{Foreground, Hbase, HbaseOfAReader, SHORT_LIVED, alone, hbase};
 pub(crate) use hbase_cluster::{HbaseCluster, hbase_cluster};
 pub(crate) use hdfs::{Hdfs, hdfs};
 pub(crate) use history::History;

@@ -38,7 +38,7 @@ passes_on() {
 # takes_value NAME: whether there is an option of that name with a value.
 takes_value() {
   local name
-  for name in data cache conf "${filled_names[@]}" heap timeout lines; do
+  for name in data cache conf java-flags "${filled_names[@]}" heap timeout lines; do
     if [[ $1 == "$name" ]]; then return 0; fi
   done
   return 1

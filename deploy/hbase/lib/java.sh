@@ -19,9 +19,12 @@ require_compiler() {
     die $unavailable "$java has no compiler; on Debian: apt-get install -y openjdk-17-jdk-headless"
 }
 
-# One a line. Java 17 closes what HBase and Hadoop reach into; the list is that of HBase's own start script.
+# One a line, the last ones from --java-flags. Java 17 closes what HBase and Hadoop reach into; the list is that of HBase's
+# own start script.
 java_flags() {
   local package
+  local -a own
+  read -ra own <<<"$(chosen java-flags)"
   for package in java.io java.nio sun.nio.ch java.lang jdk.internal.ref java.lang.reflect java.util \
     java.util.concurrent; do
     printf -- '--add-opens=java.base/%s=ALL-UNNAMED\n' "$package"
@@ -31,7 +34,7 @@ java_flags() {
     printf -- '--add-exports=%s=ALL-UNNAMED\n' "$package"
   done
   printf '%s\n' --add-modules=jdk.unsupported -Dorg.apache.hbase.thirdparty.io.netty.tryReflectionSetAccessible=true
-  printf '%s\n' -Djava.net.preferIPv4Stack=true -Dfile.encoding=UTF-8 "-Djava.io.tmpdir=$data/tmp"
+  printf '%s\n' -Djava.net.preferIPv4Stack=true -Dfile.encoding=UTF-8 "-Djava.io.tmpdir=$data/tmp" "${own[@]}"
 }
 
 # class_path server|shell: what `--conf` names comes first.

@@ -18,6 +18,12 @@ use super::{Run, Suite, free_ports, root, without_settings};
 /// The variable for the folder of the jars, which all runs share.
 const CACHE: &str = "PIGEONHOLE_HBASE_CACHE";
 
+/// The variable for flags of each JVM.
+const JAVA_FLAGS: &str = "PIGEONHOLE_HBASE_JAVA_FLAGS";
+
+/// Flags of JVMs that live for minutes: the second stage of the JIT takes more than it gives.
+pub(crate) const SHORT_LIVED: &str = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
+
 /// The exit code of `deploy/hbase/hbase` for a port that is taken.
 const PORT_TAKEN: i32 = 75;
 
@@ -245,7 +251,7 @@ impl HbaseOfAReader {
         for (name, port) in names.into_iter().zip(self.ports) {
             command.env(format!("PIGEONHOLE_HBASE_{name}"), port.to_string());
         }
-        command.env("PIGEONHOLE_HBASE_TIMEOUT", "600");
+        command.env("PIGEONHOLE_HBASE_TIMEOUT", "600").env(JAVA_FLAGS, SHORT_LIVED);
     }
 
     /// Starts HBase, for a page that requires a running one.
@@ -297,7 +303,7 @@ pub(super) fn start_script_of(script: &Path, data: &Path) -> Command {
     if let Some(cache) = std::env::var_os(CACHE) {
         command.env(CACHE, cache);
     }
-    command.arg("--data").arg(data).stdin(Stdio::null());
+    command.env(JAVA_FLAGS, SHORT_LIVED).arg("--data").arg(data).stdin(Stdio::null());
     command
 }
 
