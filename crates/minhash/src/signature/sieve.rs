@@ -28,8 +28,8 @@ impl Sieve {
         Some(Self { size: set.len(), least, marks })
     }
 
-    /// Returns true if the [bytes](Signature::as_bytes) of a signature show that it is compared as a
-    /// set, with a similarity below the least. False says nothing.
+    /// Returns true if the [bytes](Signature::as_bytes) of a signature show that it is compared as
+    /// a set, with a similarity below the least. False says nothing.
     #[must_use]
     pub fn excludes(&self, bytes: &[u8]) -> bool {
         let Some(set) = super::set_of(bytes) else { return false };
