@@ -8,7 +8,8 @@ use crate::Similarity;
 const N_MARKS: usize = 4_096;
 
 /// A small set that many signatures are compared with. Most of those that are not similar to it are
-/// told from their bytes, in a quarter of the time of [`Signature::compare`].
+/// told from their bytes, which [`Signature::compare`] would need decoded and would go through in
+/// order.
 pub struct Sieve {
     /// The number of elements of the set.
     size: usize,
