@@ -19,8 +19,8 @@ require_compiler() {
     die $unavailable "$java has no compiler; on Debian: apt-get install -y openjdk-17-jdk-headless"
 }
 
-# One a line, the last ones from --java-flags. Java 17 closes what HBase and Hadoop reach into; the list is that of HBase's
-# own start script.
+# One a line, the last ones from --java-flags. Java 17 closes what HBase and Hadoop reach into; the list is that of
+# HBase's own start script.
 java_flags() {
   local package
   local -a own
