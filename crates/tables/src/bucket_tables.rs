@@ -113,8 +113,7 @@ fn hash_of(sketch: &Facet) -> u32 {
 }
 
 /// A candidate near enough, ordered by query, then entry: the query's place in its round, the entry
-/// and the distance, from the top bits down. Thousands of single words are sorted in a third of the
-/// time of their parts.
+/// and the distance, from the top bits down. Single words are sorted faster than their parts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Found(u64);
 
