@@ -72,7 +72,7 @@ impl<'a> Held<'a> {
 
     /// The bytes of the signature.
     pub(super) fn signature_bytes(&self) -> Result<Option<&'a [u8]>> {
-        self.split_bytes().map(|(_, signature, _)| signature)
+        self.split_bytes().map(|bytes| bytes.signature)
     }
 
     /// The document as it was given, without its text.
@@ -101,14 +101,13 @@ impl<'a> Held<'a> {
 
     /// The features, and the bytes after them.
     fn split(&self) -> Result<(Features, &'a [u8])> {
-        let (simhash, signature, rest) = self.split_bytes()?;
+        let FeatureBytes { simhash, signature, rest } = self.split_bytes()?;
         let signature = signature.map(Signature::decode).transpose();
         let signature = signature.map_err(|error| damaged().caused_by(error))?;
         Ok((Features { simhash, signature, text: None }, rest))
     }
 
-    /// The simhash, the bytes of the signature, and the bytes after them.
-    fn split_bytes(&self) -> Result<(Option<Fingerprint>, Option<&'a [u8]>, &'a [u8])> {
+    fn split_bytes(&self) -> Result<FeatureBytes<'a>> {
         let (mut simhash, mut signature, mut rest) = (None, None, self.rest);
         if self.parts & SIMHASH != 0 {
             let (bytes, others) = rest.split_first_chunk().ok_or_else(damaged)?;
@@ -118,8 +117,15 @@ impl<'a> Held<'a> {
         if self.parts & SIGNATURE != 0 {
             signature = Some(take(&mut rest).ok_or_else(damaged)?);
         }
-        Ok((simhash, signature, rest))
+        Ok(FeatureBytes { simhash, signature, rest })
     }
+}
+
+/// The features of a document, its signature not decoded, and the bytes after them.
+struct FeatureBytes<'a> {
+    simhash: Option<Fingerprint>,
+    signature: Option<&'a [u8]>,
+    rest: &'a [u8],
 }
 
 /// Appends bytes and their number. An id has at most 4,096 of them, a source and a signature fewer.
