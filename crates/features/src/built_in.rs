@@ -1,17 +1,20 @@
-//! The dictionaries that come with the program: jieba's words (inside jieba-rs) and jieba's idf
-//! (`data/`).
+//! The dictionaries that come with the program, all jieba's (MIT licence, `data/README.md`).
 
-use std::sync::LazyLock;
-
-use jieba_rs::Jieba;
+use std::sync::{Arc, LazyLock};
 
 use crate::Digest;
+use crate::segment::jieba::{Hmm, Jieba};
 
-/// jieba's idf dictionary (MIT licence, `data/README.md`), sorted by value, as `term value` lines.
+/// Words, as `word frequency tag` lines, sorted by their bytes.
+const DICTIONARY_ZSTD: &[u8] = include_bytes!("../data/dict.txt.zst");
+
+/// The hidden Markov model.
+const HMM_ZSTD: &[u8] = include_bytes!("../data/hmm.model.zst");
+
+/// Inverse document frequencies, sorted by value, as `term value` lines.
 const IDF_ZSTD: &[u8] = include_bytes!("../data/idf.txt.zst");
 
-/// SHA-256 of jieba's `dict.txt` in jieba-rs 0.11.0. A constant, as jieba-rs does not give the file
-/// out; the test below compares the figures that jieba-rs does show of its dictionary.
+/// SHA-256 of the words, decompressed. They are those of jieba-rs 0.11.0.
 pub(crate) const DICTIONARY_DIGEST: Digest = Digest([
     0x13, 0x95, 0x19, 0x82, 0x2f, 0xe8, 0xab, 0x9e, 0x10, 0xd9, 0xd0, 0x7e, 0x68, 0xea, 0x04, 0x51, 0x04,
     0x53, 0x80, 0xae, 0xda, 0xf5, 0x4e, 0xcc, 0x51, 0xe2, 0xa2, 0x8c, 0x6b, 0x42, 0xa1, 0x3f,
@@ -26,13 +29,39 @@ pub(crate) const IDF_DIGEST: Digest = Digest([
 /// Returns the process's one segmenter with jieba's own dictionary and model. The first call builds
 /// it, which takes as long as fingerprints of some megabytes of text.
 pub(crate) fn jieba() -> &'static Jieba {
-    static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+    static JIEBA: LazyLock<Jieba> =
+        LazyLock::new(|| Jieba::new(&words(&dictionary()), Arc::new(Hmm::new(&hmm()))));
     &JIEBA
+}
+
+/// Returns the text of jieba's dictionary.
+pub(crate) fn dictionary() -> String {
+    decompress(DICTIONARY_ZSTD)
+}
+
+/// Returns the words of the text of jieba's dictionary with their frequencies, sorted by their
+/// bytes.
+pub(crate) fn words(dictionary: &str) -> Vec<(&str, u64)> {
+    dictionary.lines().map(|line| word(line).expect("a line has a word and its frequency")).collect()
+}
+
+fn word(line: &str) -> Option<(&str, u64)> {
+    let mut parts = line.split(' ');
+    Some((parts.next()?, parts.next()?.parse().ok()?))
+}
+
+/// Returns the text of jieba's hidden Markov model.
+pub(crate) fn hmm() -> String {
+    decompress(HMM_ZSTD)
 }
 
 /// Returns the text of the idf dictionary.
 pub(crate) fn idf() -> String {
-    let bytes = zstd::decode_all(IDF_ZSTD).expect("the embedded file is intact");
+    decompress(IDF_ZSTD)
+}
+
+fn decompress(bytes: &[u8]) -> String {
+    let bytes = zstd::decode_all(bytes).expect("the embedded file is intact");
     String::from_utf8(bytes).expect("the embedded file is UTF-8")
 }
 
@@ -43,8 +72,13 @@ mod tests {
     #[test]
     fn the_digests_name_what_is_built_in() {
         assert_eq!(Digest::of(idf().as_bytes()), IDF_DIGEST);
-        // Everything that jieba-rs shows of its dictionary. A change here means another dictionary:
-        // another digest, and a new recipe version.
-        assert_eq!(format!("{:?}", jieba()), "Jieba { records_len: 349045, total_freq: 60101964 }");
+        assert_eq!(Digest::of(dictionary().as_bytes()), DICTIONARY_DIGEST);
+        let text = dictionary();
+        let words = words(&text);
+        assert!(words.is_sorted_by(|(word, _), (next, _)| word < next), "sorted, and each there once");
+        // What jieba-rs shows of its dictionary. Another one means a new recipe version.
+        let total: u64 = words.iter().map(|(_, frequency)| frequency).sum();
+        let shown = format!("Jieba {{ records_len: {}, total_freq: {total} }}", words.len());
+        assert_eq!(shown, format!("{:?}", jieba_rs::Jieba::new()));
     }
 }

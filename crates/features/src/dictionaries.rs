@@ -17,13 +17,13 @@ pub struct Dictionaries {
 }
 
 /// Highest frequency of a user's word. jieba's own dictionary sums to 60 million.
-const FREQUENCY_MAX: usize = u32::MAX as usize;
+const FREQUENCY_MAX: u64 = u32::MAX as u64;
 
 /// One line of a user dictionary.
 pub(crate) struct UserWord<'t> {
     pub(crate) word: &'t str,
     /// The frequency given; `None` lets jieba choose one that makes the word win.
-    pub(crate) frequency: Option<usize>,
+    pub(crate) frequency: Option<u64>,
 }
 
 /// Returns the lines of a text without a byte order mark, blank ones left out, numbered from 1.

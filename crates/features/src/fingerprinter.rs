@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use jieba_rs::Jieba;
 use minhash::Signature;
 use simhash::{Accumulator, Fingerprint, Weight};
 
@@ -12,6 +11,7 @@ use crate::field::{self, RECIPE_VERSIONS};
 use crate::hash::term_hash;
 use crate::normalize::Normalizer;
 use crate::recipe::Recipe;
+use crate::segment::jieba::{CutBuffers, Jieba, UserWords};
 use crate::segment::{Segmenter, jieba, ngrams, shingles, words};
 use crate::shingles::TextSketcher;
 use crate::terms::{self, TermCounts, WeighedTerm};
@@ -34,6 +34,7 @@ pub struct Fingerprinter {
 #[derive(Default)]
 pub struct Scratch {
     normalized: String,
+    cut: CutBuffers,
     counts: TermCounts,
     terms: Vec<WeighedTerm>,
 }
@@ -219,7 +220,7 @@ impl Fingerprinter {
     /// Leaves the terms in `scratch.counts`. `note` sees every occurrence, with true for the first
     /// one of a term.
     fn count(&self, scratch: &mut Scratch, text: &str, mut note: impl FnMut(u64, &str, bool)) {
-        let Scratch { normalized, counts, .. } = scratch;
+        let Scratch { normalized, cut, counts, .. } = scratch;
         if normalized.capacity() > BUFFER_KEPT_MAX {
             *normalized = String::new();
         }
@@ -241,7 +242,7 @@ impl Fingerprinter {
         };
         match self.recipe.segmenter {
             Segmenter::Jieba { hmm } => {
-                jieba::for_each_word(|| self.jieba(), hmm, normalized, &mut count_kept);
+                jieba::for_each_word(|| self.jieba(), hmm, normalized, cut, &mut count_kept);
             }
             Segmenter::CharNgrams(n) if normalized.contains('\n') => {
                 // Line ends do not count.
@@ -271,15 +272,15 @@ fn accumulate(terms: &[WeighedTerm]) -> Accumulator {
 }
 
 fn with_user_words(text: &str, normalizer: &Normalizer) -> Result<Jieba, RecipeError> {
-    let mut jieba = built_in::jieba().clone();
+    let mut words = UserWords::new(built_in::jieba());
     let mut normalized = String::new();
     for word in dictionaries::user_words(text) {
         let word =
             word.map_err(|source| RecipeError::Dictionary { field: field::USER_DICTIONARY, source })?;
         normalizer.normalize(word.word, &mut normalized);
-        jieba.add_word(&normalized, word.frequency, None);
+        words.add(&normalized, word.frequency);
     }
-    Ok(jieba)
+    Ok(words.build(&built_in::words(&built_in::dictionary())))
 }
 
 fn idf_table(text: &str, mut hash: impl FnMut(&str, bool) -> u64) -> Result<IdfTable, RecipeError> {

@@ -6,58 +6,52 @@
 //! `don't`, `1,000` and `naïve`. jieba ignores everything outside the run between two cuts of its
 //! own: each run can be cut by itself.
 
-use jieba_rs::Jieba;
+mod characters;
+mod codes;
+mod double_array;
+mod hmm;
+mod places;
+mod run;
+mod segmenter;
+#[cfg(test)]
+mod tests;
+mod user_words;
+
+use std::ops::Range;
+
+use characters::{is_han, is_jieba_ascii};
+pub(crate) use hmm::Hmm;
+pub(crate) use segmenter::{CutBuffers, Jieba};
+pub(crate) use user_words::UserWords;
 
 use super::{is_punctuation, is_wordlike, words};
 
-/// The most bytes of a run that jieba gets at once; a longer run is cut here, at a character. jieba
-/// needs some 100 bytes a byte of run; no sentence comes near.
+/// The most bytes of a run that is cut at once; a longer one is cut here, at a character. No
+/// sentence comes near.
 const RUN_LEN_MAX: usize = 1 << 15;
-
-/// The length up to which runs with only punctuation between them are cut in one call: every call
-/// allocates its answer anew.
-const WINDOW_LEN: usize = 1 << 10;
-
-/// A run for jieba.
-struct Run {
-    start: usize,
-    end: usize,
-    /// True if ASCII was left out at the start, and at the end.
-    is_cut: (bool, bool),
-}
 
 /// Hands each word of `text` to `emit`. Calls `jieba` only for texts with Han characters.
 pub(crate) fn for_each_word<'t, 'd>(
     jieba: impl Fn() -> &'d Jieba,
     hmm: bool,
     text: &'t str,
+    buffers: &mut CutBuffers,
     emit: &mut impl FnMut(&'t str),
 ) {
     let mut done = 0;
-    let mut next = next_run(text, 0);
-    while let Some(first) = next {
-        for_each_word_outside(&text[done..first.start], emit);
-        let (start, mut last) = (first.start, first);
-        next = next_run(text, last.end);
-        while let Some(run) = next.take_if(|run| {
-            run.end - start <= WINDOW_LEN
-                && !(last.is_cut.1 || run.is_cut.0)
-                && is_all_punctuation(&text[last.end..run.start])
-        }) {
-            next = next_run(text, run.end);
-            last = run;
-        }
-        done = last.end;
-        let mut window = &text[start..last.end];
-        while !window.is_empty() {
-            let (piece, after) = window.split_at(piece_len(window));
-            for token in jieba().cut(piece, hmm) {
-                // Nearly every token starts with one of the main block, E4 B8 80 to E9 BF BF.
-                if matches!(token.word.as_bytes()[0], 0xe5..=0xe9) || is_wordlike(token.word) {
-                    emit(token.word);
+    while let Some(run) = next_run(text, done) {
+        for_each_word_outside(&text[done..run.start], emit);
+        done = run.end;
+        let mut rest = &text[run];
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(piece_len(rest));
+            jieba().cut(piece, hmm, buffers, |word| {
+                // Nearly every word starts with one of the main block, E4 B8 80 to E9 BF BF.
+                if matches!(word.as_bytes()[0], 0xe5..=0xe9) || is_wordlike(word) {
+                    emit(word);
                 }
-            }
-            window = after;
+            });
+            rest = after;
         }
     }
     for_each_word_outside(&text[done..], emit);
@@ -74,16 +68,16 @@ fn is_all_punctuation(text: &str) -> bool {
     text.chars().all(|c| if c.is_ascii() { !c.is_ascii_alphanumeric() } else { is_punctuation(c) })
 }
 
-/// Returns the length of the next piece of a window for jieba. Only a single run can be longer.
-fn piece_len(window: &str) -> usize {
-    if window.len() <= RUN_LEN_MAX {
-        return window.len();
+/// Returns the length of the piece of a run that is cut next.
+fn piece_len(run: &str) -> usize {
+    if run.len() <= RUN_LEN_MAX {
+        return run.len();
     }
-    (0..=RUN_LEN_MAX).rev().find(|&len| window.is_char_boundary(len)).unwrap_or(window.len())
+    (0..=RUN_LEN_MAX).rev().find(|&len| run.is_char_boundary(len)).unwrap_or(run.len())
 }
 
 /// Returns the first run that ends after `from`; no run may reach across `from`.
-fn next_run(text: &str, from: usize) -> Option<Run> {
+fn next_run(text: &str, from: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let first_han = find_han(text, from)?;
     let mut start = first_han;
@@ -116,11 +110,8 @@ fn next_run(text: &str, from: usize) -> Option<Run> {
     }
     let cut_start = start < first_han && text[from..start].ends_with(binds);
     let cut_end = han_end < end && text[end..].starts_with(binds);
-    Some(Run {
-        start: if cut_start { first_han } else { start },
-        end: if cut_end { han_end } else { end },
-        is_cut: (cut_start, cut_end),
-    })
+    let (start, end) = (if cut_start { first_han } else { start }, if cut_end { han_end } else { end });
+    Some(start..end)
 }
 
 /// Returns the start of the first Han character at or after `from`.
@@ -135,22 +126,6 @@ fn find_han(text: &str, from: usize) -> Option<usize> {
         }
         at += c.len_utf8();
     }
-}
-
-/// Returns true for jieba's Han characters.
-fn is_han(c: char) -> bool {
-    matches!(c,
-        '\u{4e00}'..='\u{9fff}'
-        | '\u{3400}'..='\u{4dbf}'
-        | '\u{f900}'..='\u{faff}'
-        | '\u{20000}'..='\u{2a6df}'
-        | '\u{2a700}'..='\u{2ebef}'
-        | '\u{2f800}'..='\u{2fa1f}')
-}
-
-/// Returns true for the other characters that jieba reads in one run with Han.
-fn is_jieba_ascii(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'#' | b'&' | b'.' | b'_' | b'%' | b'-')
 }
 
 /// Returns true if a word of UAX #29 may reach across `c` to an ASCII letter or digit: for letters,
