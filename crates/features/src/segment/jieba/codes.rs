@@ -1,5 +1,6 @@
 //! Small numbers for the characters of words.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 /// A character as a number; the more words it is in, the smaller.
@@ -14,7 +15,7 @@ pub(super) struct Codes {
     basic: Box<[u16]>,
     /// The others.
     rest: HashMap<char, Code>,
-    /// The number of codes, [`UNKNOWN`] among them.
+    /// [`UNKNOWN`] counts among the codes.
     len: usize,
 }
 
@@ -24,37 +25,38 @@ const BASIC_LEN: usize = 1 << 16;
 impl Codes {
     /// Numbers the characters of these words.
     pub(super) fn new<'w>(words: impl Iterator<Item = &'w str>) -> Self {
-        let mut counts = HashMap::<char, u32>::new();
-        words.flat_map(str::chars).for_each(|c| *counts.entry(c).or_default() += 1);
-        let mut chars: Vec<_> = counts.into_iter().collect();
-        // Those of the basic plane come first: there are fewer of them than of u16.
-        chars.sort_unstable_by_key(|&(c, count)| (basic(c).is_none(), std::cmp::Reverse(count), c));
-        let mut codes = Self { basic: vec![0; BASIC_LEN].into(), rest: HashMap::new(), len: chars.len() + 1 };
-        for (code, (c, _)) in (UNKNOWN + 1..).zip(chars) {
-            match (basic(c), u16::try_from(code)) {
-                (Some(place), Ok(code)) => codes.basic[place] = code,
-                _ => drop(codes.rest.insert(c, code)),
+        let (mut counts, mut rest_counts) = (vec![0_u32; BASIC_LEN], HashMap::<char, u32>::new());
+        for c in words.flat_map(str::chars) {
+            match counts.get_mut(c as usize) {
+                Some(count) => *count += 1,
+                None => *rest_counts.entry(c).or_default() += 1,
             }
         }
-        codes
+        let mut basic = vec![0; BASIC_LEN].into_boxed_slice();
+        let mut places = Vec::from_iter((0..BASIC_LEN).filter(|&place| counts[place] > 0));
+        places.sort_by_key(|&place| Reverse(counts[place]));
+        // There are fewer characters of the basic plane than of u16.
+        for (code, &place) in (1..).zip(&places) {
+            basic[place] = code;
+        }
+        let mut rest = Vec::from_iter(rest_counts);
+        rest.sort_unstable_by_key(|&(c, count)| (Reverse(count), c));
+        let first = UNKNOWN + 1 + places.len() as Code;
+        let rest: HashMap<_, _> = rest.into_iter().map(|(c, _)| c).zip(first..).collect();
+        Self { basic, len: first as usize + rest.len(), rest }
     }
 
+    /// Returns the number of codes.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
+    /// Returns the code of a character.
     #[inline]
     pub(super) fn get(&self, c: char) -> Code {
-        match basic(c) {
-            Some(place) => self.basic[place].into(),
+        match self.basic.get(c as usize) {
+            Some(&code) => code.into(),
             None => self.rest.get(&c).copied().unwrap_or(UNKNOWN),
         }
     }
-}
-
-/// Returns the place of a character in the table of the basic plane.
-#[inline]
-fn basic(c: char) -> Option<usize> {
-    let place = c as usize;
-    (place < BASIC_LEN).then_some(place)
 }

@@ -4,7 +4,7 @@
 use super::codes::{Code, Codes};
 use super::places::Places;
 
-/// A prefix of words, as its place in the array. The place of a first character is its code.
+/// The place of a prefix in the array. That of a first character is its code.
 type Place = u32;
 
 /// The parent of first characters and of free places.
@@ -32,25 +32,32 @@ impl DoubleArray {
     /// Builds the trie of words sorted by their bytes, each there once.
     pub(super) fn new(words: &[(&str, u64)], codes: &Codes) -> Self {
         let mut places = Places::new(codes.len());
-        let mut nodes = vec![FREE; codes.len()];
-        let mut level = Group::all(words).children(codes);
+        let mut nodes = Vec::with_capacity(codes.len() + words.len() * 3 / 2);
+        nodes.resize(codes.len(), FREE);
+        let mut level: Vec<(Place, Group)> = Vec::new();
+        Group { start: 0, end: words.len() as u32, prefix_len: 0 }.add_children(words, codes, &mut level);
+        let mut child_codes = Vec::new();
         while !level.is_empty() {
-            let mut parents = Vec::with_capacity(level.len());
+            let (mut parents, mut children) = (Vec::new(), Vec::new());
             for (place, group) in level {
-                nodes[place as usize].log_frequency = group.log_frequency();
-                parents.push((place, group.children(codes)));
+                nodes[place as usize].log_frequency = group.log_frequency(words);
+                let first = children.len();
+                group.add_children(words, codes, &mut children);
+                if children.len() > first {
+                    parents.push((place, first as u32..children.len() as u32));
+                }
             }
             // Many children find places while most are free; single ones fill what is left.
             parents.sort_by_key(|(_, children)| std::cmp::Reverse(children.len()));
-            level = Vec::new();
-            let mut child_codes = Vec::new();
-            for (parent, children) in parents {
+            level = Vec::with_capacity(children.len());
+            for (parent, range) in parents {
+                let children = &children[range.start as usize..range.end as usize];
                 child_codes.clear();
                 child_codes.extend(children.iter().map(|&(code, _)| code));
                 let base = places.take(&child_codes);
                 nodes.resize(places.len(), FREE);
                 nodes[parent as usize].base = base;
-                for (code, group) in children {
+                for &(code, group) in children {
                     let place = base.wrapping_add(code);
                     nodes[place as usize].parent = parent;
                     level.push((place, group));
@@ -60,65 +67,85 @@ impl DoubleArray {
         Self { nodes }
     }
 
+    /// Returns the prefix of one character.
+    #[inline]
+    pub(super) fn first(&self, code: Code) -> Prefix<'_> {
+        Prefix { place: code, node: &self.nodes[code as usize] }
+    }
+
+    /// Returns a prefix with one more character, if words have it.
+    #[inline]
+    pub(super) fn next(&self, prefix: Prefix<'_>, code: Code) -> Option<Prefix<'_>> {
+        let place = prefix.node.base.wrapping_add(code);
+        let node = self.nodes.get(place as usize).filter(|node| node.parent == prefix.place)?;
+        Some(Prefix { place, node })
+    }
+
     /// Hands the length and the natural logarithm of the frequency of each word that these
     /// characters begin with to `emit`, shortest first.
     #[inline]
     pub(super) fn for_each_word(&self, text: &[Code], mut emit: impl FnMut(usize, f64)) {
         let Some(&first) = text.first() else { return };
-        let (mut place, mut node, mut len) = (first, &self.nodes[first as usize], 1);
+        let (mut prefix, mut len) = (self.first(first), 1);
         loop {
-            if !node.log_frequency.is_nan() {
-                emit(len, node.log_frequency);
+            if let Some(log_frequency) = prefix.log_frequency() {
+                emit(len, log_frequency);
             }
-            let Some(&code) = text.get(len) else { return };
-            let next = node.base.wrapping_add(code);
-            match self.nodes.get(next as usize) {
-                Some(child) if child.parent == place => (place, node, len) = (next, child, len + 1),
-                _ => return,
+            match text.get(len).and_then(|&code| self.next(prefix, code)) {
+                Some(next) => (prefix, len) = (next, len + 1),
+                None => return,
             }
         }
     }
 }
 
-/// The words that begin with one prefix.
+/// A prefix of words.
 #[derive(Clone, Copy)]
-struct Group<'w> {
-    words: &'w [(&'w str, u64)],
-    /// Bytes of the prefix.
-    prefix_len: usize,
+pub(super) struct Prefix<'a> {
+    place: Place,
+    node: &'a Node,
 }
 
-impl<'w> Group<'w> {
-    fn all(words: &'w [(&'w str, u64)]) -> Self {
-        Self { words, prefix_len: 0 }
+impl Prefix<'_> {
+    /// Returns the natural logarithm of the frequency of the word that this is, if it is one.
+    #[inline]
+    pub(super) fn log_frequency(&self) -> Option<f64> {
+        Some(self.node.log_frequency).filter(|log| !log.is_nan())
     }
+}
 
+/// The words that begin with one prefix, by their places among all.
+#[derive(Clone, Copy)]
+struct Group {
+    start: u32,
+    end: u32,
+    /// Bytes of the prefix.
+    prefix_len: u32,
+}
+
+impl Group {
     /// Returns the logarithm of the frequency of the word that is the prefix itself, or NaN.
-    fn log_frequency(&self) -> f64 {
-        match self.words.first() {
-            Some(&(word, frequency)) if word.len() == self.prefix_len => (frequency as f64).ln(),
-            _ => f64::NAN,
-        }
+    fn log_frequency(self, words: &[(&str, u64)]) -> f64 {
+        let (word, frequency) = words[self.start as usize];
+        if word.len() == self.prefix_len as usize { (frequency as f64).ln() } else { f64::NAN }
     }
 
-    /// Returns the groups of the longer prefixes by the code of the next character, in ascending
-    /// order.
-    fn children(&self, codes: &Codes) -> Vec<(Code, Self)> {
-        let mut children = Vec::new();
-        let mut rest = self.words;
-        while let Some((word, _)) = rest.first() {
-            let Some(next) = word[self.prefix_len..].chars().next() else {
-                rest = &rest[1..];
-                continue;
-            };
-            let prefix_len = self.prefix_len + next.len_utf8();
-            let prefix = &word[..prefix_len];
-            let n = rest.iter().take_while(|(word, _)| word.starts_with(prefix)).count();
-            let (words, others) = rest.split_at(n);
-            children.push((codes.get(next), Self { words, prefix_len }));
-            rest = others;
+    /// Adds the groups of the prefixes with one more character, by its code, in ascending order.
+    fn add_children(self, words: &[(&str, u64)], codes: &Codes, children: &mut Vec<(Code, Self)>) {
+        let first = children.len();
+        let mut last = None;
+        for place in self.start..self.end {
+            let (word, _) = words[place as usize];
+            let Some(next) = word[self.prefix_len as usize..].chars().next() else { continue };
+            if last != Some(next) {
+                let prefix_len = self.prefix_len + next.len_utf8() as u32;
+                children.push((codes.get(next), Self { start: place, end: place, prefix_len }));
+                last = Some(next);
+            }
+            if let Some((_, child)) = children.last_mut() {
+                child.end = place + 1;
+            }
         }
-        children.sort_unstable_by_key(|&(code, _)| code);
-        children
+        children[first..].sort_unstable_by_key(|&(code, _)| code);
     }
 }

@@ -7,19 +7,18 @@ pub(super) struct Places {
     /// A bit for each place, 1 where it is taken.
     taken: Vec<u64>,
     len: usize,
-    /// Where the search for one place starts: all before it are taken.
-    first_free: usize,
-    /// Where the search for several places starts.
-    start: usize,
+    /// The word of `taken` where a search starts, by the binary logarithm of the number of children:
+    /// few find room where many find none.
+    starts: [usize; 32],
 }
 
-/// Free places that a search for several tries before later ones start behind them.
-const TRIES_MAX: usize = 64;
+/// Words that a search passes before later ones of as many children start where it ends.
+const WORDS_MAX: usize = 64;
 
 impl Places {
     /// Creates the places of an array whose first `len` are taken.
     pub(super) fn new(len: usize) -> Self {
-        let mut places = Self { taken: Vec::new(), len: 0, first_free: 0, start: 0 };
+        let mut places = Self { taken: Vec::new(), len: 0, starts: [0; 32] };
         (0..len).for_each(|place| places.set(place));
         places
     }
@@ -33,27 +32,41 @@ impl Places {
     /// to a code for its place, by wrapping addition. Without codes nothing is taken.
     pub(super) fn take(&mut self, codes: &[Code]) -> u32 {
         let Some((&first, others)) = codes.split_first() else { return 0 };
-        if others.is_empty() {
-            self.first_free = self.free_from(self.first_free);
-            let place = self.first_free;
-            self.set(place);
-            return (place as u32).wrapping_sub(first);
+        let of_size = codes.len().ilog2() as usize;
+        let start = self.starts[of_size];
+        let mut at = start;
+        // The places for the first child in this word that have a free one for each other child.
+        let mut fit = self.fit(at, first, others);
+        while fit == 0 {
+            at += 1;
+            fit = self.fit(at, first, others);
         }
-        let mut place = self.free_from(self.start);
-        let mut tries = 0;
-        while others.iter().any(|code| self.is_taken(place + (code - first) as usize)) {
-            place = self.free_from(place + 1);
-            tries += 1;
+        if at - start > WORDS_MAX {
+            self.starts[of_size] = at;
         }
-        if tries > TRIES_MAX {
-            self.start = place;
-        }
+        let place = at * 64 + fit.trailing_zeros() as usize;
         codes.iter().for_each(|code| self.set(place + (code - first) as usize));
         (place as u32).wrapping_sub(first)
     }
 
-    fn is_taken(&self, place: usize) -> bool {
-        self.taken.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+    /// The places of one word where the first child fits and all others do beside it, as bits.
+    fn fit(&self, at: usize, first: Code, others: &[Code]) -> u64 {
+        let mut fit = self.free_from(at * 64);
+        for code in others {
+            if fit == 0 {
+                break;
+            }
+            fit &= self.free_from(at * 64 + (code - first) as usize);
+        }
+        fit
+    }
+
+    /// The 64 places from this one on as bits, 1 where a place is free.
+    fn free_from(&self, place: usize) -> u64 {
+        let word = |at: usize| self.taken.get(at).copied().unwrap_or(0);
+        let (at, bit) = (place / 64, place % 64);
+        let taken = u128::from(word(at)) | u128::from(word(at + 1)) << 64;
+        !((taken >> bit) as u64)
     }
 
     fn set(&mut self, place: usize) {
@@ -62,20 +75,5 @@ impl Places {
         }
         self.taken[place / 64] |= 1 << (place % 64);
         self.len = self.len.max(place + 1);
-    }
-
-    /// Returns the first free place at or after `from`.
-    fn free_from(&self, from: usize) -> usize {
-        let mut at = from / 64;
-        let mut before = (1_u64 << (from % 64)) - 1;
-        while let Some(&word) = self.taken.get(at) {
-            let free = !(word | before);
-            if free != 0 {
-                return at * 64 + free.trailing_zeros() as usize;
-            }
-            at += 1;
-            before = 0;
-        }
-        from.max(at * 64)
     }
 }

@@ -10,12 +10,13 @@ use super::run::{self, Lexicon, Run, Step};
 
 /// A segmenter by a dictionary and a hidden Markov model. Its words are those of jieba-rs.
 pub(crate) struct Jieba {
-    codes: Codes,
-    words: DoubleArray,
-    /// The sum of all frequencies, and its natural logarithm.
-    total: u64,
+    pub(super) codes: Codes,
+    pub(super) words: DoubleArray,
+    /// The sum of all frequencies.
+    pub(super) total: u64,
+    /// The natural logarithm of `total`.
     log_total: f64,
-    hmm: Arc<Hmm>,
+    pub(super) hmm: Arc<Hmm>,
 }
 
 /// Buffers of one thread, reused for every run.
@@ -74,21 +75,6 @@ impl Jieba {
                 }
             },
         );
-    }
-
-    /// Returns the model.
-    pub(super) fn hmm(&self) -> Arc<Hmm> {
-        Arc::clone(&self.hmm)
-    }
-
-    /// Returns the sum of all frequencies.
-    pub(super) fn total(&self) -> u64 {
-        self.total
-    }
-
-    /// Returns the codes of the characters of words.
-    pub(super) fn codes(&self) -> &Codes {
-        &self.codes
     }
 
     /// Returns the frequency of a word of the dictionary.

@@ -1,19 +1,25 @@
 //! A user's words beside those of a dictionary.
 
-use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::characters;
-use super::run::{self, Lexicon, Run, Step};
+use super::run::{self, Lexicon, Run};
 use super::segmenter::Jieba;
 
 /// The words of a dictionary and some of the user's; one that is in both has the user's frequency.
 pub(crate) struct UserWords<'d> {
     base: &'d Jieba,
-    added: BTreeMap<String, u64>,
+    added: HashMap<String, u64>,
+    /// The added words as a trie: the frequency of the word that each node is, from the root on, and
+    /// the nodes by their parents and last characters.
+    nodes: Vec<Option<u64>>,
+    children: HashMap<(u32, char), u32>,
     /// The sum of all frequencies.
     total: u64,
 }
+
+const ROOT: u32 = 0;
 
 impl Lexicon for UserWords<'_> {
     fn log_total(&self) -> f64 {
@@ -21,28 +27,34 @@ impl Lexicon for UserWords<'_> {
     }
 
     fn for_each_word_at(&self, text: &str, run: &Run, start: usize, mut emit: impl FnMut(usize, f64)) {
-        let mut found = BTreeMap::new();
-        self.base.for_each_word_at(text, run, start, |len, log| {
-            found.insert(len, log);
-        });
-        for len in 1..=run.n_chars() - start {
-            let prefix = &text[run.bytes(start..start + len)];
-            match self.added.range::<str, _>((Bound::Included(prefix), Bound::Unbounded)).next() {
-                Some((word, &frequency)) if word == prefix => {
-                    found.insert(len, (frequency as f64).ln());
-                }
-                Some((word, _)) if word.starts_with(prefix) => {}
-                _ => break,
+        let words = &self.base.words;
+        let (mut prefix, mut node) = (None, Some(ROOT));
+        let codes = run.codes_from(start);
+        let chars = text[run.bytes(start..run.n_chars())].chars();
+        for (len, (c, &code)) in (1..).zip(chars.zip(codes)) {
+            prefix = if len == 1 {
+                Some(words.first(code))
+            } else {
+                prefix.and_then(|prefix| words.next(prefix, code))
+            };
+            node = node.and_then(|node| self.children.get(&(node, c)).copied());
+            let added =
+                node.and_then(|node| self.nodes[node as usize]).map(|frequency| (frequency as f64).ln());
+            if let Some(log_frequency) = added.or_else(|| prefix?.log_frequency()) {
+                emit(len, log_frequency);
+            }
+            if prefix.is_none() && node.is_none() {
+                return;
             }
         }
-        found.into_iter().for_each(|(len, log)| emit(len, log));
     }
 }
 
 impl<'d> UserWords<'d> {
     /// Creates no words beside those of `base`.
     pub(crate) fn new(base: &'d Jieba) -> Self {
-        Self { base, added: BTreeMap::new(), total: base.total() }
+        let (added, children) = Default::default();
+        Self { base, added, nodes: vec![None], children, total: base.total }
     }
 
     /// Adds a word, or gives it another frequency. Without a frequency it gets one that makes it
@@ -54,13 +66,25 @@ impl<'d> UserWords<'d> {
         let frequency = frequency.unwrap_or_else(|| self.suggest_frequency(word));
         self.total = self.total + frequency - self.frequency(word).unwrap_or(0);
         self.added.insert(word.to_owned(), frequency);
+        let mut node = ROOT;
+        for c in word.chars() {
+            node = *self.children.entry((node, c)).or_insert_with(|| {
+                self.nodes.push(None);
+                self.nodes.len() as u32 - 1
+            });
+        }
+        self.nodes[node as usize] = Some(frequency);
     }
 
     /// Builds the segmenter of all words; `base` are those of the dictionary.
-    pub(crate) fn build(&self, base: &[(&str, u64)]) -> Jieba {
-        let mut words: BTreeMap<&str, u64> = base.iter().copied().collect();
-        words.extend(self.added.iter().map(|(word, &frequency)| (word.as_str(), frequency)));
-        Jieba::new(&Vec::from_iter(words), self.base.hmm())
+    pub(crate) fn build(self, base: &[(&str, u64)]) -> Jieba {
+        let Self { base: Jieba { hmm, .. }, added, .. } = self;
+        let mut words = Vec::from_iter(added.iter().map(|(word, &frequency)| (word.as_str(), frequency)));
+        words.extend(base);
+        // Of equal words the first one stays.
+        words.sort_by_key(|&(word, _)| word);
+        words.dedup_by_key(|&mut (word, _)| word);
+        Jieba::new(&words, Arc::clone(hmm))
     }
 
     fn frequency(&self, word: &str) -> Option<u64> {
@@ -79,7 +103,7 @@ impl<'d> UserWords<'d> {
 
     /// Hands the parts of a word, by the dictionary alone, to `emit`.
     fn for_each_part(&self, word: &str, mut emit: impl FnMut(&str)) {
-        let (mut run, mut route) = (Run::default(), Vec::<Step>::new());
+        let (mut run, mut route) = (Run::default(), Vec::new());
         let mut rest = word;
         while let Some(first) = rest.chars().next() {
             let len = rest.find(|c| !characters::is_of_run(c)).unwrap_or(rest.len());
@@ -89,7 +113,7 @@ impl<'d> UserWords<'d> {
                 emit(text);
                 continue;
             }
-            run.read(text, self.base.codes());
+            run.read(text, &self.base.codes);
             run.find_route(text, self, &mut route);
             let is_alphanumeric = |at: usize| run.is_alphanumeric(text, at);
             run::for_each_part(&route, is_alphanumeric, |chars, _| emit(&text[run.bytes(chars)]));
