@@ -185,6 +185,12 @@ impl Chunk {
         self.records.is_at_rest
     }
 
+    /// Returns the bytes of all records.
+    #[must_use]
+    pub fn n_bytes(&self) -> usize {
+        self.records.bytes.len()
+    }
+
     /// Returns the records to be taken, each with the position after it.
     pub fn records(&self) -> impl Iterator<Item = (Position, Numbered<'_>)> {
         let positions = (self.n_before + 1..).map(|n_records| Position { n_file: self.n_file, n_records });

@@ -7,6 +7,7 @@ use std::thread;
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 use index::Features;
 
+use crate::load::{Load, UnderWay};
 use crate::{Buffers, Extractor};
 
 /// Chunks under way for each thread: one at work, one waiting, and room to hide uneven ones.
@@ -18,7 +19,8 @@ const CHUNK_TEXTS: usize = 64;
 /// Calls `work` with each chunk on one of `n_threads` threads, and `consume` with the results in
 /// the order of the chunks, on the calling thread.
 ///
-/// `start` makes the state of a thread: buffers, mostly. One more thread makes the iterator and
+/// `load` bounds the chunks that are taken and not consumed yet, by their bytes; their number is
+/// bounded anyway. `start` makes the state of a thread: buffers, mostly. One more thread makes the iterator and
 /// takes the chunks, for reading and work to overlap. `consume` sees the progress; an error of
 /// `consume` ends the work.
 ///
@@ -30,6 +32,7 @@ const CHUNK_TEXTS: usize = 64;
 /// Where the iterator or `work` panics.
 pub fn in_order<C: Send + 'static, I: Iterator<Item = C>, S, R: Send + 'static, E>(
     chunks: impl FnOnce() -> I + Send + 'static,
+    load: Load<C>,
     n_threads: usize,
     start: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, C) -> R + Sync,
@@ -39,14 +42,22 @@ pub fn in_order<C: Send + 'static, I: Iterator<Item = C>, S, R: Send + 'static, 
     // Each chunk goes to a free thread. In the order of the input, the receiver of its result goes
     // to the caller.
     let (to_threads, waiting) = bounded::<(C, Sender<R>)>(n_threads);
-    let (to_caller, in_order) = bounded::<Receiver<R>>(n_threads * CHUNKS_PER_THREAD);
+    let (to_caller, in_order) = bounded::<(usize, Receiver<R>)>(n_threads * CHUNKS_PER_THREAD);
+    let under_way = UnderWay::default();
     // The reader is not in the scope: it may wait for input that never comes, and an error must not
     // wait with it.
-    let reader = thread::spawn(move || {
-        for chunk in chunks() {
-            let (done, result) = bounded(1);
-            if to_caller.send(result).is_err() || to_threads.send((chunk, done)).is_err() {
-                break;
+    let reader = thread::spawn({
+        let under_way = under_way.clone();
+        move || {
+            for chunk in chunks() {
+                let n_bytes = (load.n_bytes)(&chunk);
+                let (done, result) = bounded(1);
+                let is_taken = under_way.enter(n_bytes, load.n_bytes_max)
+                    && to_caller.send((n_bytes, result)).is_ok()
+                    && to_threads.send((chunk, done)).is_ok();
+                if !is_taken {
+                    break;
+                }
             }
         }
     });
@@ -77,15 +88,17 @@ pub fn in_order<C: Send + 'static, I: Iterator<Item = C>, S, R: Send + 'static, 
             .collect();
         drop(waiting);
         let mut outcome = Ok(());
-        for result in &in_order {
+        for (n_bytes, result) in &in_order {
             // A missing result means a panic in its thread, which is resumed below.
             let Ok(result) = result.recv() else { break };
             outcome = consume(result);
             if outcome.is_err() {
                 break;
             }
+            under_way.leave(n_bytes);
         }
-        // The workers end now, the reader at its next send: no receiver is left.
+        // The workers end now, the reader at its next chunk: no receiver is left.
+        under_way.end();
         drop((in_order, stop));
         for thread in threads {
             if let Err(payload) = thread.join() {
@@ -128,7 +141,7 @@ impl Extractor {
             let mut buffers = Buffers::new();
             return parts.try_for_each(|part| consume(made(&mut buffers, part)));
         }
-        in_order(move || parts, n_threads, Buffers::new, made, consume)
+        in_order(move || parts, Load::any(), n_threads, Buffers::new, made, consume)
     }
 }
 
@@ -152,7 +165,7 @@ mod tests {
             results.push(result);
             Ok::<_, ()>(())
         };
-        in_order(move || 0..n_chunks, n_threads, || 0, work, consume).unwrap();
+        in_order(move || 0..n_chunks, Load::any(), n_threads, || 0, work, consume).unwrap();
         results
     }
 
@@ -175,9 +188,31 @@ mod tests {
             n
         };
         let consume = |n| if n < 100 { Ok(()) } else { Err(n) };
-        assert_eq!(in_order(|| 0.., 3, || (), work, consume), Err(100));
+        assert_eq!(in_order(|| 0.., Load::any(), 3, || (), work, consume), Err(100));
         let n_ahead_max = 3 * CHUNKS_PER_THREAD + 2 * 3 + 2;
         assert!(n_worked.into_inner() <= 101 + n_ahead_max);
+    }
+
+    /// Chunks of more bytes than the bound go one by one, lighter ones up to it, and an error is
+    /// returned while the input waits for room.
+    #[test]
+    fn chunks_under_way_are_bounded_by_their_bytes() {
+        static N_BYTES: AtomicUsize = AtomicUsize::new(0);
+        const MAX: usize = 100;
+        let load = || Load { n_bytes: |&n: &usize| n, n_bytes_max: MAX };
+        let work = |_: &mut (), n: usize| {
+            let before = N_BYTES.fetch_add(n, Ordering::SeqCst);
+            assert!(before == 0 || before + n <= MAX, "{n} beside {before}");
+            n
+        };
+        let consume = |n: usize| {
+            N_BYTES.fetch_sub(n, Ordering::SeqCst);
+            Ok::<_, ()>(())
+        };
+        let chunks = || (0..3_000).map(|n| n * 7919 % 130 + 1);
+        in_order(chunks, load(), 4, || (), work, consume).unwrap();
+        assert_eq!(N_BYTES.load(Ordering::SeqCst), 0);
+        assert_eq!(in_order(|| std::iter::repeat(MAX), load(), 2, || (), |(), n| n, Err::<(), _>), Err(MAX));
     }
 
     /// An error is returned while the input gives nothing, as a pipe does.
@@ -190,6 +225,7 @@ mod tests {
         thread::spawn(move || {
             let outcome = in_order(
                 move || input.into_iter(),
+                Load::any(),
                 2,
                 || (),
                 |(), n| n,
@@ -206,10 +242,13 @@ mod tests {
     fn a_panic_reaches_the_caller() {
         for at in [0, 50, 99] {
             let work = |_: &mut (), n: usize| assert!(n != at);
-            let caught = panic::catch_unwind(|| in_order(|| 0..100, 2, || (), work, Ok::<_, ()>));
+            let caught =
+                panic::catch_unwind(|| in_order(|| 0..100, Load::any(), 2, || (), work, Ok::<_, ()>));
             assert!(caught.is_err(), "at {at}");
             let chunks = move || (0..100).inspect(move |n| assert!(*n != at));
-            let caught = panic::catch_unwind(|| in_order(chunks, 2, || (), |(), n| n, |_| Ok::<_, ()>(())));
+            let caught = panic::catch_unwind(|| {
+                in_order(chunks, Load::any(), 2, || (), |(), n| n, |_| Ok::<_, ()>(()))
+            });
             assert!(caught.is_err(), "of the input at {at}");
         }
     }

@@ -149,7 +149,8 @@ impl Deduplication {
         can_spill: bool,
         grown: Option<Arc<Engine>>,
     ) -> Self {
-        Self { rule, pending: Pending::default(), results, n_taken, spilled: None, can_spill, grown }
+        let pending = Pending::new(rule.logs.is_some());
+        Self { rule, pending, results, n_taken, spilled: None, can_spill, grown }
     }
 
     /// The same of documents in files. Those that were taken by an earlier run are decided again.

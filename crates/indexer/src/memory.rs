@@ -133,6 +133,12 @@ const WAYS_OUT: &str =
 /// Divisor of the free memory: the share of a part of the work that can do with less.
 const SHARE_OF_FREE: u64 = 3;
 
+/// Divisor of the free memory: the part of records that are read and not written yet.
+const PARTS_UNDER_WAY: usize = 16;
+
+/// Bytes that share the cost of a durable call well.
+const BATCH_BYTES_MAX: usize = 32 << 20;
+
 /// The least memory in which something can be sorted.
 const SHARE_MIN: u64 = 8 << 20;
 
@@ -149,6 +155,18 @@ pub(crate) fn share() -> usize {
 /// a third of what is free below the limits.
 pub(crate) fn room() -> u64 {
     (MemoryLimits::of_job().n_free_bytes() / SHARE_OF_FREE).max(SHARE_MIN)
+}
+
+/// The most bytes of records that are read and not written yet: a sixteenth of what is free below the
+/// limits, since each is held as text and as a line too.
+pub(crate) fn under_way() -> usize {
+    MemoryLimits::of_job().n_free_bytes() as usize / PARTS_UNDER_WAY
+}
+
+/// The most bytes of lines and texts in one call of a store. A journal wants the same calls of a run
+/// that goes on, so they do not depend on the memory then.
+pub(crate) fn batch_bytes(has_journal: bool) -> usize {
+    if has_journal { BATCH_BYTES_MAX } else { under_way().min(BATCH_BYTES_MAX) }
 }
 
 /// The bytes for recently read texts in a step that takes `n_bytes` itself: a sixth of what is left

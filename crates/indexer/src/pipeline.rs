@@ -18,11 +18,12 @@
 use std::sync::Arc;
 
 use corpus::{Chunk, Fields, Inputs, Origin, Place, Position, Rank, RawRecord, Record, caught};
-use engine::{Buffers, Extractor, in_order};
+use engine::{Buffers, Extractor, Load, in_order};
 use index::{DocumentId, Features, Source};
 
 use crate::excerpt::excerpt;
 use crate::given::Needs;
+use crate::memory;
 use crate::shard::Shard;
 use crate::short_texts::SHORT;
 
@@ -148,7 +149,8 @@ impl Pipeline<'_> {
         let columns = self.fields.columns();
         let chunks = move || inputs.chunks(from, &columns);
         let work = |buffers: &mut Buffers, chunk: Chunk| self.batch(buffers, &chunk);
-        in_order(chunks, self.n_threads, Buffers::new, work, consume)
+        let load = Load { n_bytes: Chunk::n_bytes, n_bytes_max: memory::under_way() };
+        in_order(chunks, load, self.n_threads, Buffers::new, work, consume)
     }
 
     fn batch(&self, buffers: &mut Buffers, chunk: &Chunk) -> Batch {

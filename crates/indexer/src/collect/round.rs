@@ -267,7 +267,7 @@ impl<'a> Rounds<'a> {
         let mut sink = Collection {
             index: self.engine.index(),
             calls: calls.context("a round has a journal")?,
-            pending: Pending::default(),
+            pending: Pending::new(true),
             spool: Some(Spool::new(job.output(SPOOL, spool)?)),
             duplicates: options.flags.duplicates.then(|| job.table(duplicates)).transpose()?,
             counts: saved.counts,

@@ -14,6 +14,7 @@ use crate::dedup::count;
 use crate::given::Needs;
 use crate::job::{Job, JobOptions, Sink};
 use crate::journal::{Calls, Description, Journal, JournalOptions, checksum};
+use crate::memory;
 use crate::opening::{StoreOptions, check_outlives, write_image};
 use crate::output::{Lengths, REJECTS, print_to_stdout};
 use crate::pipeline::{Fingerprinted, Item, Wanted};
@@ -21,11 +22,8 @@ use crate::rejects::Rejects;
 use crate::report::{Counts, Indexed, Report};
 use crate::short_texts;
 
-/// Bounds of one call of the store: documents, and bytes of their texts. Large enough to share the
-/// cost of durability, which is most of the time where features are given, small enough to bound
-/// the memory.
+/// The most documents in one call of the store. Their bytes are bounded by [`memory::batch_bytes`].
 const STORE_BATCH: usize = MAX_BATCH;
-const STORE_BATCH_BYTES: usize = 32 << 20;
 
 /// A repeated command finds the written documents and continues.
 const FAILED: &str =
@@ -87,6 +85,7 @@ pub(super) fn run(options: &IndexOptions) -> anyhow::Result<Report> {
         removals: Vec::new(),
         pending: HashSet::new(),
         n_bytes: 0,
+        n_bytes_max: memory::batch_bytes(job.journal().is_some()),
         counts: saved.counts,
     };
     let wanted = Wanted { is_short: short_texts::matter(index), ..Wanted::default() };
@@ -115,6 +114,7 @@ struct Inserts<'a> {
     pending: HashSet<DocumentId>,
     /// The bytes of the texts of `inserts`.
     n_bytes: usize,
+    n_bytes_max: usize,
     counts: Indexed,
 }
 
@@ -167,7 +167,7 @@ impl Inserts<'_> {
 impl Sink for Inserts<'_> {
     fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
         // A repeated id must meet its first use.
-        let is_full = self.pending.len() >= STORE_BATCH || self.n_bytes >= STORE_BATCH_BYTES;
+        let is_full = self.pending.len() >= STORE_BATCH || self.n_bytes >= self.n_bytes_max;
         if is_full || self.pending.contains(&item.document.id) {
             self.flush()?;
         }

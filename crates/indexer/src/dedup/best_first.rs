@@ -20,13 +20,13 @@ use serde_json::Value;
 use super::Saved;
 use super::decided::Decided;
 use super::doubts::Doubts;
-use super::pending::{STORE_BATCH, STORE_BATCH_BYTES};
+use super::pending::STORE_BATCH;
 use super::results::{Joins, Results};
 use super::rule::Rule;
 use super::spilled::SpilledRun;
 use crate::job::{Job, Sink, Survey};
 use crate::journal::Journal;
-use crate::memory::Watch;
+use crate::memory::{Watch, batch_bytes};
 use crate::output::Lengths;
 use crate::pipeline::{Fingerprinted, Item, Wanted};
 use crate::progress::Console;
@@ -137,12 +137,13 @@ fn decide(
     order.sort_by(|&a, &b| documents[a].rank.best_first(&documents[b].rank));
     let mut verdicts: Verdicts = documents.iter().map(|_| None).collect();
     let mut rest = &order[..];
+    let n_bytes_max = batch_bytes(has_journal);
     while !rest.is_empty() {
         memory.check_leap(rule.leap_bytes(STORE_BATCH), has_journal)?;
         let mut n_bytes = 0;
         let fits = |&&n: &&usize| {
             n_bytes += documents[n].n_text_bytes;
-            n_bytes <= STORE_BATCH_BYTES
+            n_bytes <= n_bytes_max
         };
         // A batch has at least one document.
         let n_max = rest.iter().take(STORE_BATCH).take_while(fits).count().max(1);

@@ -8,7 +8,7 @@ use std::thread;
 
 use anyhow::ensure;
 use corpus::{FieldPath, Fields, Grouped, InputOptions, Inputs};
-use engine::in_order;
+use engine::{Load, in_order};
 use features::NormalForm;
 use features::shingles::{ShingleSets, TextSketcher};
 use minhash::hash_words;
@@ -233,5 +233,5 @@ pub(super) fn for_each_part<S, R: Send + 'static>(
 ) -> anyhow::Result<()> {
     let n_threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = (0..n_texts).step_by(PART_TEXTS).map(move |from| from..n_texts.min(from + PART_TEXTS));
-    in_order(move || parts, n_threads, start, work, consume)
+    in_order(move || parts, Load::any(), n_threads, start, work, consume)
 }
