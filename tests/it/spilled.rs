@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{command, run, run_with_input, signal, until_within};
+use crate::support::{command, run, run_with_input, signal, until_within, without_settings};
 
 /// Memory in which [`MANY`] documents do not fit.
 const SMALL: &str = "64MB";
@@ -234,4 +234,33 @@ fn what_can_be_read_once_only_stops() {
     for part in ["stopped before memory runs out", "name a folder with room with --temp"] {
         assert!(output.stderr.contains(part), "{}", output.stderr);
     }
+}
+
+/// Documents of 2 MB each keep within the limit from their reading to their writing. Python tells
+/// what a program took at most.
+#[cfg(target_os = "linux")]
+#[test]
+fn long_documents_keep_within_the_memory() {
+    const LIMIT_BYTES: u64 = 128_000_000;
+    let place = tempfile::tempdir().unwrap();
+    let [corpus, kept] = ["corpus.jsonl", "kept"].map(|name| place.path().join(name));
+    let document = |n: u64| {
+        let word = |k: u64| format!("{:x}", (n << 32 | k).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32);
+        let words = (0..230_000).map(word).collect::<Vec<_>>().join(" ");
+        format!("{{\"id\":\"{n}\",\"text\":\"{words}\"}}\n")
+    };
+    fs::write(&corpus, (1..=40).map(document).collect::<String>()).unwrap();
+    let peak = "import resource, subprocess, sys\n\
+                subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)\n\
+                print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)";
+    let dedup =
+        command("indexer", ["dedup", "-q", "--threads", "2", "--memory-max", &LIMIT_BYTES.to_string()]);
+    let mut python = Command::new("python3");
+    without_settings(&mut python);
+    python.args(["-c", peak]).arg(dedup.get_program()).args(dedup.get_args());
+    let output = python.arg(&corpus).arg("--output").arg(&kept).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let n_kib: u64 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
+    assert!(n_kib * 1024 <= LIMIT_BYTES, "{n_kib} KiB");
+    assert!(fs::read(corpus).unwrap() == fs::read(kept).unwrap(), "none is near another one");
 }
