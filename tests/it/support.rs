@@ -6,6 +6,7 @@ mod figures;
 mod gate;
 mod hbase;
 mod hbase_cluster;
+mod hbase_shell;
 mod hdfs;
 mod history;
 mod kerberos;

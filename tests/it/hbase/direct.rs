@@ -109,7 +109,8 @@ end
     let mut n_rounds = 0;
     thread::scope(|scope| {
         let script = script.replace("READY", &format!("'{}'", ready.display()));
-        let shell = scope.spawn(move || hbase.shell_text("move", &script));
+        let script = hbase.written("move", &script);
+        let shell = scope.spawn(move || hbase.shell(&script, &[]));
         // The shell takes longer to start than the load takes.
         while !ready.exists() && !shell.is_finished() {
             thread::sleep(Duration::from_millis(20));

@@ -1,28 +1,29 @@
 //! The scripts in `schema/`, run by HBase's shell on a real HBase: the tables that they make, their
-//! refusals and their output. A run of the shell takes seconds, so each test combines its questions
-//! in one or two.
+//! refusals and their output. Most run in the shell that stays, and each of both scripts also as an
+//! operator runs it.
 
 mod create;
 mod inspect;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use index::{DocumentId, Index, OpenOptions, Profile};
 
-use crate::support::{Hbase, root};
+use crate::support::{Hbase, Run, root};
 
 /// Ruby definitions: `say` prints lines under a name; `ask` loads a script with some variables and
 /// says its output; `tables` returns the names of all tables with a prefix.
 const PRELUDE: &str = r#"
 require 'stringio'
-HC = Java::OrgApacheHadoopHbaseClient
-TN = Java::OrgApacheHadoopHbase::TableName
+HC ||= Java::OrgApacheHadoopHbaseClient
+TN ||= Java::OrgApacheHadoopHbase::TableName
 $connection = TOPLEVEL_BINDING.receiver.instance_variable_get(:@hbase).instance_variable_get(:@connection)
 def ask(name, script, variables)
   ENV.update(variables)
-  $stdout = StringIO.new
+  before, $stdout = $stdout, StringIO.new
   failed = begin load("schema/#{script}.rb"); nil; rescue StandardError => e; e; end
-  text, $stdout = $stdout.string, STDOUT
+  text, $stdout = $stdout.string, before
   variables.each_key { |variable| ENV.delete(variable) }
   trace = failed && failed.class.name !~ /Refused/ ? failed.backtrace.first(5) : []
   say(name, text, failed ? "ERROR #{failed.message}" : [], trace)
@@ -79,7 +80,7 @@ fn open(hbase: &Hbase, table: &str, profile: Profile, scheme: &str, n_regions: u
     let n_regions = n_regions.to_string();
     let variables =
         [("TABLE", table), ("PROFILE", profile.name()), ("SCHEME", scheme), ("REGIONS", &n_regions)];
-    hbase.shell(&root().join("schema/create.rb"), &variables).expect(0);
+    hbase.script(&root().join("schema/create.rb"), &variables).expect(0);
     let options = OpenOptions {
         profile: Some(profile),
         verify: Some(profile != Profile::Classic),
@@ -101,13 +102,16 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Runs `inspect.rb` as an operator does, and returns the output of each command. All must succeed.
-fn inspect(hbase: &Hbase, table: &str, commands: &[String]) -> Vec<Vec<String>> {
+/// A way to run a script: [`Hbase::script`], or [`Hbase::shell`] as an operator does.
+type Way = fn(&Hbase, &Path, &[(&str, &str)]) -> Run;
+
+/// Runs `inspect.rb` and returns the output of each command. All must succeed.
+fn inspect(hbase: &Hbase, way: Way, table: &str, commands: &[String]) -> Vec<Vec<String>> {
     // A comment would not do: the shell must echo each command, because answers are numbered by the
     // echoes.
     let joined = format!("help\n{}", commands.join("\n"));
     let script = root().join("schema/inspect.rb");
-    let printed = hbase.shell(&script, &[("TABLE", table), ("COMMAND", &joined)]).expect(0).stdout;
+    let printed = way(hbase, &script, &[("TABLE", table), ("COMMAND", &joined)]).expect(0).stdout;
     assert!(!printed.chars().any(|c| c.is_control() && c != '\n'), "{printed:?}");
     let mut answers: Vec<Vec<String>> = Vec::new();
     for line in printed.lines() {

@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tempfile::TempDir;
 
+use super::hbase_shell::HbaseShell;
 use super::{Run, Suite, free_ports, root, without_settings};
 
 /// The variable for the folder of the jars, which all runs share.
@@ -44,6 +45,8 @@ pub(crate) struct Hbase {
     pub(crate) data: PathBuf,
     /// True if the master had begun its work when the start script reported HBase as up.
     pub(crate) was_initialised: bool,
+    /// The shell of all scripts that need no shell of their own, once there was one.
+    shell: Mutex<Option<HbaseShell>>,
     /// Keeps the watchdog waiting. Never written to, closed when this process ends.
     _until_the_end: ChildStdin,
 }
@@ -115,8 +118,9 @@ impl Hbase {
                     let was_initialised = log.contains("Master has completed initialization");
                     let [gateway, master] =
                         [gateway, master].map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+                    let shell = Mutex::new(None);
                     let hbase =
-                        Self { gateway, master, data, was_initialised, _until_the_end: until_the_end };
+                        Self { gateway, master, data, was_initialised, shell, _until_the_end: until_the_end };
                     return Ok((hbase, region_server));
                 }
                 // Another process took a port first; the next attempt uses others.
@@ -126,9 +130,30 @@ impl Hbase {
         Err("the ports that were free are taken, three times in a row".to_owned())
     }
 
-    /// Runs a script in HBase's shell with these variables. Parameters of scripts do not come from
-    /// this process's environment.
+    /// Runs a script in a shell of its own with these variables, as an operator does. Parameters of
+    /// scripts do not come from this process's environment.
     pub(crate) fn shell(&self, script: &Path, variables: &[(&str, &str)]) -> Run {
+        let mut command = self.scripts();
+        command.arg("shell").arg(script).envs(variables.iter().copied()).current_dir(root());
+        let Output { status, stdout, stderr } = command.output().expect("the start script runs");
+        let text = |bytes| String::from_utf8(bytes).expect("scripts print UTF-8");
+        Run { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+    }
+
+    /// Runs a script in the shell that stays, with these variables.
+    pub(crate) fn script(&self, script: &Path, variables: &[(&str, &str)]) -> Run {
+        let mut shell = self.shell.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = shell.get_or_insert_with(|| HbaseShell::start(&self.scripts(), &self.data));
+        let outcome = running.run(script, variables);
+        if outcome.is_err() {
+            *shell = None;
+        }
+        let errors = || fs::read_to_string(self.data.join(HbaseShell::ERRORS)).unwrap_or_default();
+        outcome.unwrap_or_else(|why| panic!("the shell ended: {why}\n{}", errors()))
+    }
+
+    /// Returns a command of the start script for scripts without parameters.
+    fn scripts(&self) -> Command {
         let mut command = start_script(&self.data);
         // Parameters of the scripts in `schema/`, which may be set where the tests run.
         for variable in
@@ -136,10 +161,7 @@ impl Hbase {
         {
             command.env_remove(variable);
         }
-        command.arg("shell").arg(script).envs(variables.iter().copied()).current_dir(root());
-        let Output { status, stdout, stderr } = command.output().expect("the start script runs");
-        let text = |bytes| String::from_utf8(bytes).expect("scripts print UTF-8");
-        Run { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+        command
     }
 
     /// Returns the command that loads a folder of rows.
@@ -149,11 +171,16 @@ impl Hbase {
         command
     }
 
-    /// Runs the text of a script; `name` is unique within a run.
+    /// Runs the text of a script in the shell that stays; `name` is unique within a run.
     pub(crate) fn shell_text(&self, name: &str, script: &str) -> Run {
+        self.script(&self.written(name, script), &[])
+    }
+
+    /// Writes the text of a script into a file; `name` is unique within a run.
+    pub(crate) fn written(&self, name: &str, script: &str) -> PathBuf {
         let file = self.data.join(format!("{name}.rb"));
         fs::write(&file, script).expect("the data folder can be written");
-        self.shell(&file, &[])
+        file
     }
 }
 

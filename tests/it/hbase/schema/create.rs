@@ -11,7 +11,7 @@ use simhash::Fingerprint;
 
 use super::{answers, check, check_refused, id, inspect, open};
 use crate::corpora::{corpora, fingerprints};
-use crate::support::{Random, hbase, news, root};
+use crate::support::{Hbase, Random, hbase, news, root};
 
 #[test]
 fn splits_are_those_of_the_library() {
@@ -273,10 +273,13 @@ fn bad_parameters_make_nothing() {
     check(&answers, "tables", &[]);
 
     // An operator sees one line, and exit code 1.
-    let refused =
-        hbase.shell(&root().join("schema/create.rb"), &[("TABLE", "bad"), ("REGIONS", "0")]).expect(1);
+    let by_an_operator = |variables: &[_]| hbase.shell(&root().join("schema/create.rb"), variables);
+    let refused = by_an_operator(&[("TABLE", "bad"), ("REGIONS", "0")]).expect(1);
     let lines: Vec<&str> = refused.stdout.lines().filter(|line| !line.is_empty()).collect();
     assert_eq!(lines, ["ERROR PigeonholeCreate::Refused: REGIONS \"0\": a number from 1 to 10000"]);
+    let made = by_an_operator(&[("TABLE", "good"), ("REGIONS", "1")]).expect(0).stdout;
+    let lines: Vec<&str> = made.lines().filter(|line| !line.is_empty()).collect();
+    assert_eq!(lines, ["created good: 1 region", "created good_docs: 1 region"]);
 }
 
 /// A region never splits within a bucket: the new start has five bytes, though the rows there have
@@ -368,7 +371,7 @@ fn regions_fill_evenly() {
     for batch in documents.chunks(1000) {
         index.insert(batch).unwrap();
     }
-    let answers = inspect(hbase, "filled", &["count".to_owned()]);
+    let answers = inspect(hbase, Hbase::shell, "filled", &["count".to_owned()]);
     let (last, lines) = answers[0].split_last().unwrap();
     let by_region: Vec<u64> = lines[lines.len() - N_REGIONS as usize..]
         .iter()

@@ -8,7 +8,7 @@ use index::{DocumentId, Features, Profile, SketchKind};
 use simhash::{Fingerprint, RowKey};
 
 use super::{answers, hex, id, inspect, open};
-use crate::support::{Random, apart, hbase, news, root, run};
+use crate::support::{Hbase, Random, apart, hbase, news, root, run};
 
 /// `near`, by comparison with every document.
 fn naive_near(documents: &[(DocumentId, Fingerprint)], query: Fingerprint, max_distance: u32) -> Vec<String> {
@@ -97,7 +97,7 @@ say 'crc', format('%04x', java.util.zip.CRC32.new.tap {{ |crc| crc.update('later
             .chain([&claimed, &overtaken, &replaced].map(|(_, fingerprint)| (*fingerprint, 3)));
     let queries: Vec<_> = queries.collect();
     commands.extend(queries.iter().map(|(fingerprint, distance)| format!("near {fingerprint} {distance}")));
-    let answers = inspect(hbase, "looked_at", &commands);
+    let answers = inspect(hbase, Hbase::script, "looked_at", &commands);
 
     for (answer, (query, max_distance)) in answers[n_other..].iter().zip(queries) {
         let n_ghosts = if query == shared { 4 } else { 0 };
@@ -210,7 +210,7 @@ fn inspect_takes_the_masks_from_the_index() {
         documents.iter().step_by(20).map(|(_, fingerprint)| *fingerprint).collect();
     let mut commands: Vec<String> = queries.iter().map(|query| format!("near {query}")).collect();
     commands.push(format!("rows {}", queries[0]));
-    let answers = inspect(hbase, "wide", &commands);
+    let answers = inspect(hbase, Hbase::script, "wide", &commands);
     for (answer, query) in answers.iter().zip(&queries) {
         check_near(answer, &naive_near(&documents, *query, 3), 0, &kind);
     }
@@ -246,7 +246,7 @@ fn inspect_knows_the_rows_of_signatures() {
     let commands: Vec<_> = documents.iter().map(|(id, _)| format!("doc {id}")).collect();
     for (table, index) in [("signed", index), ("by_sets", by_sets)] {
         index.insert(&documents).unwrap();
-        let answers = inspect(hbase, table, &commands);
+        let answers = inspect(hbase, Hbase::script, table, &commands);
         for (answer, (id, features)) in answers.iter().zip(&documents) {
             let sketch = index.kind().sketch(features.clone());
             let rows = sketch.rows().map(|row| format!("{:>4}  {}  there", row.flag, hex(&row.encode())));
