@@ -20,9 +20,9 @@ const CHUNK_TEXTS: usize = 64;
 /// the order of the chunks, on the calling thread.
 ///
 /// `load` bounds the chunks that are taken and not consumed yet, by their bytes; their number is
-/// bounded anyway. `start` makes the state of a thread: buffers, mostly. One more thread makes the iterator and
-/// takes the chunks, for reading and work to overlap. `consume` sees the progress; an error of
-/// `consume` ends the work.
+/// bounded anyway. `start` makes the state of a thread: buffers, mostly. One more thread makes the
+/// iterator and takes the chunks, for reading and work to overlap. `consume` sees the progress; an
+/// error of `consume` ends the work.
 ///
 /// # Errors
 /// The first error of `consume`. The iterator may still wait for its next chunk then, and is left

@@ -157,14 +157,14 @@ pub(crate) fn room() -> u64 {
     (MemoryLimits::of_job().n_free_bytes() / SHARE_OF_FREE).max(SHARE_MIN)
 }
 
-/// The most bytes of records that are read and not written yet: a sixteenth of what is free below the
-/// limits, since each is held as text and as a line too.
+/// The most bytes of records that are read and not written yet: a sixteenth of what is free below
+/// the limits, since each is held as text and as a line too.
 pub(crate) fn under_way() -> usize {
     MemoryLimits::of_job().n_free_bytes() as usize / PARTS_UNDER_WAY
 }
 
-/// The most bytes of lines and texts in one call of a store. A journal wants the same calls of a run
-/// that goes on, so they do not depend on the memory then.
+/// The most bytes of lines and texts in one call of a store. A journal wants the same calls of a
+/// run that goes on, so they do not depend on the memory then.
 pub(crate) fn batch_bytes(has_journal: bool) -> usize {
     if has_journal { BATCH_BYTES_MAX } else { under_way().min(BATCH_BYTES_MAX) }
 }

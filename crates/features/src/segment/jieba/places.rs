@@ -7,8 +7,8 @@ pub(super) struct Places {
     /// A bit for each place, 1 where it is taken.
     taken: Vec<u64>,
     len: usize,
-    /// The word of `taken` where a search starts, by the binary logarithm of the number of children:
-    /// few find room where many find none.
+    /// The word of `taken` where a search starts, by the binary logarithm of the number of
+    /// children: few find room where many find none.
     starts: [usize; 32],
 }
 

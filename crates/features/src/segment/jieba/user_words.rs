@@ -11,9 +11,9 @@ use super::segmenter::Jieba;
 pub(crate) struct UserWords<'d> {
     base: &'d Jieba,
     added: HashMap<String, u64>,
-    /// The added words as a trie: the frequency of the word that each node is, from the root on, and
-    /// the nodes by their parents and last characters.
+    /// The frequency of the word that each node of a trie of the added words is, from the root on.
     nodes: Vec<Option<u64>>,
+    /// The nodes by their parents and last characters.
     children: HashMap<(u32, char), u32>,
     /// The sum of all frequencies.
     total: u64,
