@@ -26,8 +26,9 @@ pub(crate) use user_words::UserWords;
 
 use super::{is_punctuation, is_wordlike, words};
 
-/// The most bytes of a run that is cut at once; a longer one is cut here, at a character. No
-/// sentence comes near.
+/// The most bytes of a run that is cut at once, which bounds the memory; a longer one is cut here,
+/// at a character. No sentence comes near. Another number changes the words of such runs, and so
+/// fingerprints.
 const RUN_LEN_MAX: usize = 1 << 15;
 
 /// Hands each word of `text` to `emit`. Calls `jieba` only for texts with Han characters.

@@ -21,6 +21,7 @@ struct Node {
     log_frequency: f64,
 }
 
+/// A place without a prefix, or a first character without longer ones so far.
 const FREE: Node = Node { parent: NONE, base: 0, log_frequency: f64::NAN };
 
 /// A trie of words, each with its frequency.
@@ -34,35 +35,36 @@ impl DoubleArray {
         let mut places = Places::new(codes.len());
         let mut nodes = Vec::with_capacity(codes.len() + words.len() * 3 / 2);
         nodes.resize(codes.len(), FREE);
-        let mut level: Vec<(Place, Group)> = Vec::new();
-        Group { start: 0, end: words.len() as u32, prefix_len: 0 }.add_children(words, codes, &mut level);
+        let mut level = Vec::new();
+        Group::all(words).add_children(words, codes, &mut level);
+        for &Group { place, log_frequency, .. } in &level {
+            nodes[place as usize].log_frequency = log_frequency;
+        }
         let mut child_codes = Vec::new();
         while !level.is_empty() {
-            let (mut parents, mut children) = (Vec::new(), Vec::new());
-            for (place, group) in level {
-                nodes[place as usize].log_frequency = group.log_frequency(words);
+            let (mut families, mut children) = (Vec::new(), Vec::new());
+            for group in level {
                 let first = children.len();
                 group.add_children(words, codes, &mut children);
                 if children.len() > first {
-                    parents.push((place, first as u32..children.len() as u32));
+                    families.push((group.place, first as u32..children.len() as u32));
                 }
             }
             // Many children find places while most are free; single ones fill what is left.
-            parents.sort_by_key(|(_, children)| std::cmp::Reverse(children.len()));
-            level = Vec::with_capacity(children.len());
-            for (parent, range) in parents {
-                let children = &children[range.start as usize..range.end as usize];
+            families.sort_by_key(|(_, children)| std::cmp::Reverse(children.len()));
+            for (parent, range) in families {
+                let family = &mut children[range.start as usize..range.end as usize];
                 child_codes.clear();
-                child_codes.extend(children.iter().map(|&(code, _)| code));
+                child_codes.extend(family.iter().map(|child| child.place));
                 let base = places.take(&child_codes);
                 nodes.resize(places.len(), FREE);
                 nodes[parent as usize].base = base;
-                for &(code, group) in children {
-                    let place = base.wrapping_add(code);
-                    nodes[place as usize].parent = parent;
-                    level.push((place, group));
+                for Group { place, log_frequency, .. } in family {
+                    *place = base.wrapping_add(*place);
+                    nodes[*place as usize] = Node { parent, base: 0, log_frequency: *log_frequency };
                 }
             }
+            level = children;
         }
         Self { nodes }
     }
@@ -114,38 +116,44 @@ impl Prefix<'_> {
     }
 }
 
-/// The words that begin with one prefix, by their places among all.
-#[derive(Clone, Copy)]
+/// The words that begin with one prefix, by their numbers among all.
 struct Group {
+    /// The place of the prefix; before it has one, the code of its last character. Both are equal
+    /// for a first character.
+    place: Place,
     start: u32,
     end: u32,
     /// Bytes of the prefix.
     prefix_len: u32,
+    /// The natural logarithm of the frequency of the word that is the prefix, or NaN.
+    log_frequency: f64,
 }
 
 impl Group {
-    /// Returns the logarithm of the frequency of the word that is the prefix itself, or NaN.
-    fn log_frequency(self, words: &[(&str, u64)]) -> f64 {
-        let (word, frequency) = words[self.start as usize];
-        if word.len() == self.prefix_len as usize { (frequency as f64).ln() } else { f64::NAN }
+    /// Creates the group of all words, whose prefix is empty.
+    fn all(words: &[(&str, u64)]) -> Self {
+        Self { place: NONE, start: 0, end: words.len() as u32, prefix_len: 0, log_frequency: f64::NAN }
     }
 
-    /// Adds the groups of the prefixes with one more character, by its code, in ascending order.
-    fn add_children(self, words: &[(&str, u64)], codes: &Codes, children: &mut Vec<(Code, Self)>) {
+    /// Adds the groups of the prefixes with one more character, in the order of its code.
+    fn add_children(&self, words: &[(&str, u64)], codes: &Codes, children: &mut Vec<Self>) {
         let first = children.len();
         let mut last = None;
-        for place in self.start..self.end {
-            let (word, _) = words[place as usize];
+        for number in self.start..self.end {
+            let (word, frequency) = words[number as usize];
             let Some(next) = word[self.prefix_len as usize..].chars().next() else { continue };
             if last != Some(next) {
                 let prefix_len = self.prefix_len + next.len_utf8() as u32;
-                children.push((codes.get(next), Self { start: place, end: place, prefix_len }));
+                let is_word = word.len() == prefix_len as usize;
+                let log_frequency = if is_word { (frequency as f64).ln() } else { f64::NAN };
+                let place = codes.get(next);
+                children.push(Self { place, start: number, end: number, prefix_len, log_frequency });
                 last = Some(next);
             }
-            if let Some((_, child)) = children.last_mut() {
-                child.end = place + 1;
+            if let Some(child) = children.last_mut() {
+                child.end = number + 1;
             }
         }
-        children[first..].sort_unstable_by_key(|&(code, _)| code);
+        children[first..].sort_unstable_by_key(|child| child.place);
     }
 }

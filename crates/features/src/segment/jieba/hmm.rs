@@ -15,7 +15,8 @@ const MIDDLE: State = 2;
 const SINGLE: State = 3;
 const N_STATES: usize = 4;
 
-/// The two states before each state. The second one is taken where both are equally probable.
+/// The two states that may stand before each state. The second one is taken where both are equally
+/// probable.
 const BEFORE: [[State; 2]; N_STATES] = [[END, SINGLE], [BEGIN, MIDDLE], [BEGIN, MIDDLE], [END, SINGLE]];
 
 /// The characters that the model knows.
@@ -34,11 +35,11 @@ pub(crate) struct Hmm {
 }
 
 impl Hmm {
-    /// Reads the model's file: four lines of transitions after a line of initial probabilities,
-    /// then for each state a line `character:probability,…`; lines with `#` are comments.
+    /// Reads the model's file: a line of initial probabilities, four of transitions, and for each
+    /// state one of `character:probability,…`. Lines that start with `#` are comments.
     ///
     /// # Panics
-    /// If the text is none of a model: only the one that is built in is read.
+    /// If the text is not a model: only the one that is built in is read.
     pub(crate) fn new(text: &str) -> Self {
         let mut lines = text.lines().filter(|line| !line.starts_with('#'));
         let mut line = || lines.next().expect("the model has all lines");
@@ -77,16 +78,16 @@ impl Hmm {
     }
 
     /// Hands each word of a run of characters that the model knows to `emit`.
-    fn cut_known<'t>(&self, run: &'t str, before: &mut Vec<Choices>, emit: &mut impl FnMut(&'t str)) {
-        let mut state = self.walk(run, before);
+    fn cut_known<'t>(&self, run: &'t str, choices: &mut Vec<Choices>, emit: &mut impl FnMut(&'t str)) {
+        let mut state = self.walk(run, choices);
         // From the last character to the first, each one's state takes the place of its choices.
-        for choices in before.iter_mut().rev() {
-            let earlier = choices[usize::from(state)];
-            choices[0] = state;
+        for of_character in choices.iter_mut().rev() {
+            let earlier = of_character[usize::from(state)];
+            of_character[0] = state;
             state = earlier;
         }
         let mut start = 0;
-        for ((at, c), &[state, ..]) in run.char_indices().zip(before.iter()) {
+        for ((at, c), &[state, ..]) in run.char_indices().zip(choices.iter()) {
             let end = at + c.len_utf8();
             match state {
                 BEGIN => start = at,
@@ -97,27 +98,27 @@ impl Hmm {
         }
     }
 
-    /// Fills `before` with the most probable state before each state of each character, and returns
-    /// the most probable state of the last one: A. J. Viterbi, IEEE Transactions on Information
-    /// Theory 13(2), 1967. Before the first character stands nothing.
-    fn walk(&self, run: &str, before: &mut Vec<Choices>) -> State {
+    /// Fills `choices` with the most probable state before each state of each character, and
+    /// returns the most probable state of the last one: A. J. Viterbi, IEEE Transactions on
+    /// Information Theory 13(2), 1967. The choices of the first character are never read.
+    fn walk(&self, run: &str, choices: &mut Vec<Choices>) -> State {
         let mut emissions =
             run.chars().map(|c| place(c).map_or(&[IMPOSSIBLE; N_STATES], |place| &self.emission[place]));
         let first = emissions.next().expect("a run has a character");
         let mut scores: [f64; N_STATES] = std::array::from_fn(|state| self.initial[state] + first[state]);
-        before.clear();
-        before.push([BEGIN; N_STATES]);
+        choices.clear();
+        choices.push([BEGIN; N_STATES]);
         for emission in emissions {
-            let mut choices = [BEGIN; N_STATES];
+            let mut of_character = [BEGIN; N_STATES];
             scores = std::array::from_fn(|state| {
                 let [first, second] = BEFORE[state].map(|earlier| {
                     let earlier = usize::from(earlier);
                     scores[earlier] + self.transition[earlier][state] + emission[state]
                 });
-                choices[state] = BEFORE[state][usize::from(first <= second)];
+                of_character[state] = BEFORE[state][usize::from(first <= second)];
                 if first > second { first } else { second }
             });
-            before.push(choices);
+            choices.push(of_character);
         }
         if scores[usize::from(END)] > scores[usize::from(SINGLE)] { END } else { SINGLE }
     }

@@ -1,19 +1,19 @@
-//! The free places of a double array while it is built.
+//! The places of a double array while it is built, taken and free.
 
 use super::codes::Code;
 
-/// The taken places of an array, which grows as places are taken.
+/// The places of an array, which grows as places are taken.
 pub(super) struct Places {
     /// A bit for each place, 1 where it is taken.
     taken: Vec<u64>,
     len: usize,
-    /// The word of `taken` where a search starts, by the binary logarithm of the number of
-    /// children: few find room where many find none.
+    /// The item of `taken` where a search starts, by the binary logarithm of the number of
+    /// children. There are many places left for few children where there are none for many.
     starts: [usize; 32],
 }
 
-/// Words that a search passes before later ones of as many children start where it ends.
-const WORDS_MAX: usize = 64;
+/// Items of `taken` that a search passes before later ones of as many children start where it ends.
+const PASSED_MAX: usize = 64;
 
 impl Places {
     /// Creates the places of an array whose first `len` are taken.
@@ -29,27 +29,27 @@ impl Places {
     }
 
     /// Takes the places of children with these codes, in ascending order, and returns what is added
-    /// to a code for its place, by wrapping addition. Without codes nothing is taken.
+    /// to a code for its place. Without codes nothing is taken.
     pub(super) fn take(&mut self, codes: &[Code]) -> u32 {
         let Some((&first, others)) = codes.split_first() else { return 0 };
         let of_size = codes.len().ilog2() as usize;
         let start = self.starts[of_size];
         let mut at = start;
-        // The places for the first child in this word that have a free one for each other child.
+        // The places for the first child in this item that have a free one for each other child.
         let mut fit = self.fit(at, first, others);
         while fit == 0 {
             at += 1;
             fit = self.fit(at, first, others);
         }
-        if at - start > WORDS_MAX {
+        if at - start > PASSED_MAX {
             self.starts[of_size] = at;
         }
         let place = at * 64 + fit.trailing_zeros() as usize;
         codes.iter().for_each(|code| self.set(place + (code - first) as usize));
-        (place as u32).wrapping_sub(first)
+        place as u32 - first
     }
 
-    /// The places of one word where the first child fits and all others do beside it, as bits.
+    /// The places of one item where the first child fits and all others do beside it, as bits.
     fn fit(&self, at: usize, first: Code, others: &[Code]) -> u64 {
         let mut fit = self.free_from(at * 64);
         for code in others {
@@ -63,9 +63,9 @@ impl Places {
 
     /// The 64 places from this one on as bits, 1 where a place is free.
     fn free_from(&self, place: usize) -> u64 {
-        let word = |at: usize| self.taken.get(at).copied().unwrap_or(0);
+        let item = |at: usize| self.taken.get(at).copied().unwrap_or(0);
         let (at, bit) = (place / 64, place % 64);
-        let taken = u128::from(word(at)) | u128::from(word(at + 1)) << 64;
+        let taken = u128::from(item(at)) | u128::from(item(at + 1)) << 64;
         !((taken >> bit) as u64)
     }
 

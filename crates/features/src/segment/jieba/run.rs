@@ -12,7 +12,8 @@ pub(super) struct Run {
     starts: Vec<u32>,
 }
 
-/// The words that may stand in a run.
+/// The words that may stand in a run. Its text goes along, since a user's words may have characters
+/// without a code.
 pub(super) trait Lexicon {
     /// Returns the natural logarithm of the sum of all frequencies.
     fn log_total(&self) -> f64;
@@ -27,12 +28,12 @@ pub(super) trait Lexicon {
 pub(super) struct Step {
     /// The natural logarithm of its probability.
     score: f64,
-    /// Characters up to the end of its first word.
+    /// The number of the character after its first word.
     pub(super) end: usize,
 }
 
 impl Run {
-    /// Takes the characters of another run.
+    /// Replaces the characters by those of `text`.
     pub(super) fn read(&mut self, text: &str, codes: &Codes) {
         self.codes.clear();
         self.starts.clear();
@@ -85,7 +86,8 @@ impl Run {
             lexicon.for_each_word_at(text, self, start, |len, log_frequency| {
                 let end = start + len;
                 let score = log_frequency - log_total + route[end].score;
-                if score >= best.score {
+                // A score is no number where all frequencies are 0.
+                if best.end == start || score >= best.score {
                     best = Step { score, end };
                 }
             });
@@ -97,8 +99,9 @@ impl Run {
     }
 }
 
-/// Hands each word of a route to `emit`, and as one those neighbours of one character that `joins`
-/// is true for; with true for what was joined, be it one character.
+/// Hands the parts of a route to `emit`: each word of several characters by itself, and
+/// neighbouring single characters that `joins` accepts as one part. The flag is true for such a
+/// part, even if it is one character.
 #[inline]
 pub(super) fn for_each_part(
     route: &[Step],

@@ -24,7 +24,7 @@ pub(crate) struct Jieba {
 pub(crate) struct CutBuffers {
     run: Run,
     route: Vec<Step>,
-    states: Vec<hmm::Choices>,
+    choices: Vec<hmm::Choices>,
 }
 
 impl Lexicon for Jieba {
@@ -58,7 +58,7 @@ impl Jieba {
         buffers: &mut CutBuffers,
         mut emit: impl FnMut(&'t str),
     ) {
-        let CutBuffers { run, route, states } = buffers;
+        let CutBuffers { run, route, choices } = buffers;
         run.read(text, &self.codes);
         run.find_route(text, self, route);
         run::for_each_part(
@@ -71,16 +71,16 @@ impl Jieba {
                 } else if self.has_word(run.codes(chars.clone())) {
                     chars.for_each(|at| emit(&text[run.bytes(at..at + 1)]));
                 } else {
-                    self.hmm.cut(part, states, &mut emit);
+                    self.hmm.cut(part, choices, &mut emit);
                 }
             },
         );
     }
 
-    /// Returns the frequency of a word of the dictionary.
+    /// Returns the frequency of a word of the dictionary. It is exact for every word of the
+    /// built-in one, which a test looks at.
     pub(super) fn frequency(&self, word: &str) -> Option<u64> {
         let codes: Vec<_> = word.chars().map(|c| self.codes.get(c)).collect();
-        // A frequency is a whole number far below 2^53.
         self.log_frequency(&codes).map(|log| log.exp().round() as u64)
     }
 

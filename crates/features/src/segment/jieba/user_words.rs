@@ -11,8 +11,9 @@ use super::segmenter::Jieba;
 pub(crate) struct UserWords<'d> {
     base: &'d Jieba,
     added: HashMap<String, u64>,
-    /// The frequency of the word that each node of a trie of the added words is, from the root on.
-    nodes: Vec<Option<u64>>,
+    /// The nodes of the added words as a trie, from the root on: the natural logarithm of the
+    /// frequency of the word that ends there.
+    nodes: Vec<Option<f64>>,
     /// The nodes by their parents and last characters.
     children: HashMap<(u32, char), u32>,
     /// The sum of all frequencies.
@@ -38,9 +39,8 @@ impl Lexicon for UserWords<'_> {
                 prefix.and_then(|prefix| words.next(prefix, code))
             };
             node = node.and_then(|node| self.children.get(&(node, c)).copied());
-            let added =
-                node.and_then(|node| self.nodes[node as usize]).map(|frequency| (frequency as f64).ln());
-            if let Some(log_frequency) = added.or_else(|| prefix?.log_frequency()) {
+            let of_user = node.and_then(|node| self.nodes[node as usize]);
+            if let Some(log_frequency) = of_user.or_else(|| prefix?.log_frequency()) {
                 emit(len, log_frequency);
             }
             if prefix.is_none() && node.is_none() {
@@ -51,17 +51,17 @@ impl Lexicon for UserWords<'_> {
 }
 
 impl<'d> UserWords<'d> {
-    /// Creates no words beside those of `base`.
+    /// Creates a list without words of the user.
     pub(crate) fn new(base: &'d Jieba) -> Self {
-        let (added, children) = Default::default();
+        let (added, children) = (HashMap::new(), HashMap::new());
         Self { base, added, nodes: vec![None], children, total: base.total }
     }
 
     /// Adds a word, or gives it another frequency. Without a frequency it gets one that makes it
-    /// at least as probable as its parts.
-    pub(crate) fn add(&mut self, word: &str, frequency: Option<u64>) {
+    /// at least as probable as its parts. Returns the frequency.
+    pub(crate) fn add(&mut self, word: &str, frequency: Option<u64>) -> u64 {
         if word.is_empty() {
-            return;
+            return 0;
         }
         let frequency = frequency.unwrap_or_else(|| self.suggest_frequency(word));
         self.total = self.total + frequency - self.frequency(word).unwrap_or(0);
@@ -73,14 +73,15 @@ impl<'d> UserWords<'d> {
                 self.nodes.len() as u32 - 1
             });
         }
-        self.nodes[node as usize] = Some(frequency);
+        self.nodes[node as usize] = Some((frequency as f64).ln());
+        frequency
     }
 
-    /// Builds the segmenter of all words; `base` are those of the dictionary.
-    pub(crate) fn build(self, base: &[(&str, u64)]) -> Jieba {
+    /// Builds the segmenter of all words. Those of the dictionary are handed in.
+    pub(crate) fn build(self, dictionary: &[(&str, u64)]) -> Jieba {
         let Self { base: Jieba { hmm, .. }, added, .. } = self;
         let mut words = Vec::from_iter(added.iter().map(|(word, &frequency)| (word.as_str(), frequency)));
-        words.extend(base);
+        words.extend(dictionary);
         // Of equal words the first one stays.
         words.sort_by_key(|&(word, _)| word);
         words.dedup_by_key(|&mut (word, _)| word);
@@ -101,7 +102,7 @@ impl<'d> UserWords<'d> {
         suggested.max(self.frequency(word).unwrap_or(1))
     }
 
-    /// Hands the parts of a word, by the dictionary alone, to `emit`.
+    /// Hands the parts of a word, by the dictionary alone, to `emit`. A word has no line end.
     fn for_each_part(&self, word: &str, mut emit: impl FnMut(&str)) {
         let (mut run, mut route) = (Run::default(), Vec::new());
         let mut rest = word;
