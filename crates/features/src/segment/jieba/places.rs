@@ -13,7 +13,7 @@ pub(super) struct Places {
 }
 
 /// Items of `taken` that a search passes before later ones of as many children start where it ends.
-const PASSED_MAX: usize = 64;
+const PASSED_MAX: usize = 16;
 
 impl Places {
     /// Creates the places of an array whose first `len` are taken.
@@ -41,7 +41,8 @@ impl Places {
             at += 1;
             fit = self.fit(at, first, others);
         }
-        if at - start > PASSED_MAX {
+        // All items that a search for one place passes are full.
+        if others.is_empty() || at - start > PASSED_MAX {
             self.starts[of_size] = at;
         }
         let place = at * 64 + fit.trailing_zeros() as usize;
