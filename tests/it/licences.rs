@@ -17,7 +17,8 @@ const HEAD: &str = "# What the programs are built of
 Every crate in `indexer`, `query-worker`, `pigeonhole` and the Python package, or in what builds them, for Linux. Any of the licences that stand on both
 sides of an `OR` may be chosen, and all of those around an `AND` hold; each allows what MIT and Apache-2.0 allow ([`deny.toml`](../deny.toml)
 has the list). The C libraries in them are LMDB (OpenLDAP Public License, in `lmdb-master-sys`), zstd (BSD-3-Clause, in `zstd-sys`)
-and parts of BoringSSL (ISC and others, in `ring`). The words, idf and model of Chinese are jieba's (MIT). Made from `Cargo.lock`; a test keeps it true.
+and parts of BoringSSL (ISC and others, in `ring`). The words, idf and model of Chinese are jieba's (MIT). Made from
+`Cargo.lock`; a test keeps it true.
 
 | crate | version | licence |
 |---|---|---|

@@ -19,8 +19,8 @@ impl<C> Load<C> {
     }
 }
 
-/// The bytes under way. It is shared by the thread that takes chunks and the one that is done with
-/// them.
+/// The bytes under way, shared by the thread that takes chunks and the one that is done with them.
+/// Once either has dropped it, no chunk is taken any more, and no thread waits.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UnderWay(Arc<Shared>);
 
@@ -59,13 +59,14 @@ impl UnderWay {
         self.0.changed.notify_one();
     }
 
-    /// Ends all waiting.
-    pub(crate) fn end(&self) {
-        self.state().has_ended = true;
-        self.0.changed.notify_one();
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.state().has_ended = true;
+        self.0.changed.notify_one();
     }
 }

@@ -98,8 +98,7 @@ pub fn in_order<C: Send + 'static, I: Iterator<Item = C>, S, R: Send + 'static, 
             under_way.leave(n_bytes);
         }
         // The workers end now, the reader at its next chunk: no receiver is left.
-        under_way.end();
-        drop((in_order, stop));
+        drop((in_order, stop, under_way));
         for thread in threads {
             if let Err(payload) = thread.join() {
                 panic::resume_unwind(payload);
@@ -148,6 +147,8 @@ impl Extractor {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use crossbeam_channel::RecvTimeoutError;
 
     use super::*;
 
@@ -212,7 +213,12 @@ mod tests {
         let chunks = || (0..3_000).map(|n| n * 7919 % 130 + 1);
         in_order(chunks, load(), 4, || (), work, consume).unwrap();
         assert_eq!(N_BYTES.load(Ordering::SeqCst), 0);
-        assert_eq!(in_order(|| std::iter::repeat(MAX), load(), 2, || (), |(), n| n, Err::<(), _>), Err(MAX));
+        // The input goes once its thread waits no longer.
+        let (held, gone) = bounded::<()>(0);
+        let endless = || std::iter::repeat_with(move || (&held, MAX).1);
+        assert_eq!(in_order(endless, load(), 2, || (), |(), n| n, Err::<(), _>), Err(MAX));
+        let patience = std::time::Duration::from_secs(60);
+        assert_eq!(gone.recv_timeout(patience), Err(RecvTimeoutError::Disconnected));
     }
 
     /// An error is returned while the input gives nothing, as a pipe does.

@@ -43,7 +43,8 @@ ensure
 end
 scripts = Queue.new
 Thread.new do
-  lines = java.io.BufferedReader.new(java.io.InputStreamReader.new(java.io.FileInputStream.new('/proc/self/fd/5'), 'UTF-8'))
+  input = java.io.FileInputStream.new('/proc/self/fd/5')
+  lines = java.io.BufferedReader.new(java.io.InputStreamReader.new(input, 'UTF-8'))
   while (line = lines.readLine)
     scripts << line
   end

@@ -11,11 +11,11 @@ const UNKNOWN: Code = 0;
 
 /// The codes of the characters of a dictionary.
 pub(super) struct Codes {
-    /// By code point, the characters of the basic plane.
+    /// The codes of the basic plane, by code point.
     basic: Box<[u16]>,
-    /// The others.
+    /// The codes of all other characters.
     rest: HashMap<char, Code>,
-    /// [`UNKNOWN`] counts among the codes.
+    /// The number of codes, [`UNKNOWN`] among them.
     len: usize,
 }
 

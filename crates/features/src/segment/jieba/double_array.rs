@@ -15,7 +15,7 @@ const NONE: Place = u32::MAX;
 struct Node {
     /// The prefix without its last character.
     parent: Place,
-    /// What is added to the code of the next character for the place of the longer prefix.
+    /// The place of a longer prefix, less the code of its last character.
     base: u32,
     /// The natural logarithm of the word's frequency; NaN where no word ends.
     log_frequency: f64,
@@ -60,7 +60,7 @@ impl DoubleArray {
                 nodes.resize(places.len(), FREE);
                 nodes[parent as usize].base = base;
                 for Group { place, log_frequency, .. } in family {
-                    *place = base.wrapping_add(*place);
+                    *place += base;
                     nodes[*place as usize] = Node { parent, base: 0, log_frequency: *log_frequency };
                 }
             }

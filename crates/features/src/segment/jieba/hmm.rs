@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-/// What a character is in its word, by its number in the model's file.
+/// The part of a character in its word, by its number in the model's file.
 type State = u8;
 
 /// The most probable state before each state of a character.
@@ -28,9 +28,9 @@ const IMPOSSIBLE: f64 = -3.14e100;
 /// The model: natural logarithms of probabilities.
 pub(crate) struct Hmm {
     initial: [f64; N_STATES],
-    /// From the first state to the second one.
+    /// The steps from the first state to the second one.
     transition: [[f64; N_STATES]; N_STATES],
-    /// Of each character of [`CHARS`], in each state.
+    /// The characters of [`CHARS`], each in every state.
     emission: Vec<[f64; N_STATES]>,
 }
 
